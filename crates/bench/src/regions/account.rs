@@ -1,41 +1,41 @@
-//! A server with regions that was started to be measured.
+//! A server with several regions that the driver starts for a measurement.
 
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use orrery_client::Signer;
 use tempfile::TempDir;
 
-use super::Bench;
-use super::operator::Operator;
-use crate::date::unix_seconds;
-use crate::driver::Drive;
+use super::RegionsBench;
+use super::operator::RegionsOperator;
+use crate::driver::MeasurementPlan;
 use crate::endpoint::Endpoint;
-use crate::keyspace::KeySpace;
+use crate::item_keys::ItemKeys;
+use crate::item_keys::unix_seconds;
 use crate::load::{create_container, load};
 use crate::options::Options;
 use crate::plan::plan;
 use crate::request::Target;
 use crate::server::{RegionsPlan, ServerProcess, data_directory};
-use crate::signature::Signer;
 
-/// In the order in which they are named to servers.
+/// The names of the regions, in the order in which servers receive them.
 pub(super) const NAMES: [&str; 3] = ["West US", "North Europe", "East Asia"];
 
-pub(super) struct Account<'a> {
+pub(super) struct RegionsServer<'a> {
     options: &'a Options,
-    // Before the directory, so that it ends first.
+    // Fields drop in order: the server ends before its directory is deleted.
     server: ServerProcess,
     _directory: TempDir,
-    pub(super) operator: Operator,
+    pub(super) operator: RegionsOperator,
 }
 
-impl<'a> Account<'a> {
-    /// With the first so many of the regions.
+impl<'a> RegionsServer<'a> {
+    /// Starts a server with the first `regions` of the names.
     pub(super) async fn start(
-        bench: &Bench<'a>,
+        bench: &RegionsBench<'a>,
         regions: usize,
         kind: RegionsPlan,
-    ) -> Result<Account<'a>> {
+    ) -> Result<RegionsServer<'a>> {
         let directory = data_directory(bench.options)?;
         let plan = RegionsPlan {
             names: NAMES[..regions].iter().map(ToString::to_string).collect(),
@@ -44,8 +44,8 @@ impl<'a> Account<'a> {
         let server = ServerProcess::start_regions(bench.program, directory.path(), &plan).await?;
         let management = server.management.as_ref();
         let management = management.context("the server does not say where operators are heard")?;
-        let operator = Operator::connect(management).await?;
-        Ok(Account {
+        let operator = RegionsOperator::connect(management).await?;
+        Ok(RegionsServer {
             options: bench.options,
             server,
             _directory: directory,
@@ -57,35 +57,40 @@ impl<'a> Account<'a> {
         self.server.regions.len()
     }
 
-    /// A container, as it is reached in a region.
+    /// A container, at the endpoint of one region.
     pub(super) fn target(&self, region: usize, container: &str) -> Result<Target> {
         let url = self.server.regions.get(region);
         let url = url.context("the server has fewer regions than were asked for")?;
         target(self.options, url, container)
     }
 
-    /// A new container with so many items, in all regions.
-    pub(super) async fn filled(&mut self, container: &str, items: u64) -> Result<Drive> {
+    /// Creates a container, loads the items, and waits until all regions have them.
+    pub(super) async fn filled(&mut self, container: &str, items: u64) -> Result<MeasurementPlan> {
         let filled = filled(self.options, self.target(0, container)?, items).await?;
+        // Measurements begin only when every region has all items.
         self.operator.settle().await?;
         Ok(filled)
     }
 }
 
 pub(super) fn target(options: &Options, url: &str, container: &str) -> Result<Target> {
-    let (endpoint, signer) = (Endpoint::parse(url)?, Signer::new(&options.key)?);
+    let (endpoint, signer) = (Endpoint::parse(url)?, Signer::new(&options.key));
     Target::new(endpoint, signer, [&options.database, container])
 }
 
-/// A new container with so many items.
-pub(super) async fn filled(options: &Options, target: Target, items: u64) -> Result<Drive> {
+/// Creates a container and loads the items.
+pub(super) async fn filled(
+    options: &Options,
+    target: Target,
+    items: u64,
+) -> Result<MeasurementPlan> {
     let named = Options {
         endpoint: Some(format!("http://{}", target.endpoint.authority())),
         ..options.clone()
     };
-    let filled = Drive {
+    let filled = MeasurementPlan {
         target,
-        keys: Arc::new(KeySpace::new(items, unix_seconds())),
+        keys: Arc::new(ItemKeys::new(items, unix_seconds())),
         ..plan(&named)?
     };
     create_container(&filled.target, None).await?;

@@ -1,8 +1,8 @@
-//! How long nobody takes writes when another region begins to.
+//! How long no region takes writes when the write region changes.
 //!
-//! One client writes without end and tries the next region when one refuses, as clients do that read
-//! the account document. What counts is the time between the last write that one region acknowledged
-//! and the first of another.
+//! One client writes all the time and tries the next region after a refusal, as clients do that
+//! read the account document. The measured pause is the time between the last write that the old
+//! write region acknowledged and the first write that the new one acknowledged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,32 +12,35 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::Bench;
-use super::account::{Account, NAMES};
+use super::RegionsBench;
+use super::account::{NAMES, RegionsServer};
 use super::report::{FailoverReport, PauseReport};
 use super::spread::SpreadReport;
 use super::writer::Writer;
-use crate::driver::Drive;
+use crate::driver::MeasurementPlan;
 use crate::server::RegionsPlan;
 
 const REGIONS: usize = 3;
 const CREATED: u16 = 201;
-/// Before an order, so that the writer is under way, and after it.
+/// The time before an order, in which the writer starts, and the time of writing after it.
 const AROUND: Duration = Duration::from_millis(200);
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<FailoverReport> {
+pub(super) async fn measure(bench: &RegionsBench<'_>) -> Result<FailoverReport> {
     let (mut planned, mut forced, mut voted) =
         (Trials::default(), Trials::default(), Trials::default());
     for _ in 0..bench.options.rounds {
         let mut trial = Trial::start(bench).await?;
-        // There and back: both ends of a hand-over have been the other one.
+        // The failover moves the write role to another region and returns it, so that both regions
+        // have surrendered the role once.
         for to in [1, 0] {
             let order = json!({"to": NAMES[to]});
             planned.add(trial.change(&[("/account/failover", order)]).await?);
         }
+        // The old account stops first: its processes would compete with those of the next one.
         drop(trial);
+        // Each forced change needs a new account: a removed region cannot be used again.
         let mut trial = Trial::start(bench).await?;
         let order = json!({"to": NAMES[1], "forced": true, "offline": [NAMES[0]]});
         let orders = [
@@ -82,14 +85,14 @@ impl Trials {
 }
 
 struct Trial<'a> {
-    account: Account<'a>,
-    plan: Drive,
+    account: RegionsServer<'a>,
+    plan: MeasurementPlan,
     writes: u64,
 }
 
 impl<'a> Trial<'a> {
-    async fn start(bench: &Bench<'a>) -> Result<Trial<'a>> {
-        let mut account = Account::start(bench, REGIONS, RegionsPlan::default()).await?;
+    async fn start(bench: &RegionsBench<'a>) -> Result<Trial<'a>> {
+        let mut account = RegionsServer::start(bench, REGIONS, RegionsPlan::default()).await?;
         let plan = account.filled("failover", 0).await?;
         Ok(Trial {
             account,
@@ -98,51 +101,54 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Gives orders; how long no region took writes, and how long the last order took.
+    /// Sends the orders. Returns how long no region took writes, and how long the last order took.
     async fn change(&mut self, orders: &[(&str, Value)]) -> Result<(Duration, Duration)> {
         let mut writers = Vec::new();
         for region in 0..self.account.regions() {
             let target = self.account.target(region, &self.plan.target.container)?;
             writers.push(Writer::connect(target, self.plan.shape).await?);
         }
-        let said = self.account.operator.ask().await?;
-        let is_named =
-            |region: &super::operator::SaidRegion| Some(&region.name) == said.write_region.as_ref();
-        let at = said.regions.iter().position(is_named);
+        let report = self.account.operator.report().await?;
+        let is_named = |region: &super::operator::RegionStatus| {
+            Some(&region.name) == report.write_region.as_ref()
+        };
+        let at = report.regions.iter().position(is_named);
+        // The writer must begin in the write region, or its first write would count as a change.
         let at = at.context("no region takes writes")?;
         let over = Arc::new(AtomicBool::new(false));
-        let client = Client {
+        let client = FailoverClient {
             writers,
             at,
             number: self.writes,
         };
         let (first, has_written) = oneshot::channel();
         let writing = tokio::spawn(client.write(Arc::clone(&over), first));
-        let mut took = Ok(Duration::ZERO);
-        // It fails if it writes nothing at all.
+        let mut duration = Ok(Duration::ZERO);
+        // The sender drops without a message if the writer fails before its first write.
         let _ = has_written.await;
         tokio::time::sleep(AROUND).await;
         for (path, body) in orders {
-            took = self.account.operator.order(path, body).await;
+            duration = self.account.operator.order(path, body).await;
         }
-        if took.is_err() {
+        // A failed order will not change the write region, so the writer must not wait for it.
+        if duration.is_err() {
             over.store(true, Ordering::Relaxed);
         }
         let (pause, number) = writing.await.context("the writer panicked")??;
         self.writes = number;
-        Ok((pause, took?))
+        Ok((pause, duration?))
     }
 }
 
-struct Client {
+struct FailoverClient {
     writers: Vec<Writer>,
     at: usize,
     number: u64,
 }
 
-impl Client {
-    /// Until another region has taken writes for a while, or it is over: how long nobody did, and the number
-    /// of the next item.
+impl FailoverClient {
+    /// Writes until another region has taken writes for some time, or until `over` is set. Returns
+    /// the time without writes, and the number of the next item.
     async fn write(
         mut self,
         over: Arc<AtomicBool>,
@@ -159,17 +165,19 @@ impl Client {
             let now = Instant::now();
             if status != CREATED {
                 self.at = (self.at + 1) % self.writers.len();
+                // Short, since it limits the resolution of the pause.
                 tokio::time::sleep(BETWEEN_TRIES).await;
             } else if self.at == began_at {
                 last = Some(now);
                 first.take().map(|first| first.send(()));
             } else {
                 let since = *changed.get_or_insert(now);
+                // The new write region has taken writes for some time, so the change is complete.
                 if now - since > AROUND {
                     break;
                 }
             }
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > WAIT_MAX {
                 bail!("no other region took writes");
             }
         }

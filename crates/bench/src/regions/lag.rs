@@ -1,11 +1,11 @@
-//! How long another region does not have what was acknowledged, while the write region takes a steady
+//! How long another region lacks an acknowledged write, while the write region takes a steady
 //! stream of writes.
 //!
-//! A probe is created like every other item, and read in the other region, again and again on a warm
-//! connection, until it is there. Its lag ends with the answer that has it.
+//! A probe is created like every other item, and read in the other region repeatedly on a warm
+//! connection until the region has it. The lag of a probe ends with the first successful read.
 //!
-//! The same load is given to a server without regions, so that it is seen what of the creates' own time
-//! comes from the other region, which does its work on the same processors and disk.
+//! A server without regions takes the same load, so that the report shows how much of the time of
+//! creates the other region causes, which works on the same processors and disk.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,47 +13,48 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::Bench;
-use super::account::{Account, filled, target};
-use super::operator::{Operator, SaidLag};
-use super::pace::Pace;
+use super::RegionsBench;
+use super::account::{RegionsServer, filled, target};
+use super::operator::{LagStatus, RegionsOperator};
 use super::report::LagReport;
+use super::schedule::SendSchedule;
 use super::spread::SpreadReport;
 use super::writer::Writer;
-use crate::crew::Crew;
-use crate::driver::Drive;
+use crate::client_pool::ClientPool;
+use crate::driver::MeasurementPlan;
 use crate::request::Target;
 use crate::server::{RegionsPlan, ServerProcess, data_directory};
 
 const WRITES_PER_SECOND: u32 = 5_000;
 const PROBES_PER_SECOND: u32 = 100;
 const CONTAINER: &str = "lag";
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// From then on a probe is looked for so often only: looking takes the processor from the region that is
-/// to have it.
+const POLL_PERIOD: Duration = Duration::from_millis(20);
+/// The pause between two reads of a probe after the first millisecond. Faster reads would take the
+/// processor from the region that has to apply the probe.
 const PROBE_PAUSE: Duration = Duration::from_millis(1);
-/// A probe that is not there by then is lost.
+/// A probe that does not arrive within this time is lost.
 const PROBE_PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<LagReport> {
+pub(super) async fn measure(bench: &RegionsBench<'_>) -> Result<LagReport> {
     let alone = alone(bench).await?;
-    let mut account = Account::start(bench, 2, RegionsPlan::default()).await?;
+    let mut account = RegionsServer::start(bench, 2, RegionsPlan::default()).await?;
     let plan = account.filled(CONTAINER, 0).await?;
     let over = Arc::new(AtomicBool::new(false));
     let writes = write(&plan, Arc::clone(&over));
-    let there = account.target(1, &plan.target.container)?;
-    let probes = probe(&plan, Some(there), bench);
-    let said = listen(&mut account.operator, &over);
+    let remote = account.target(1, &plan.target.container)?;
+    let probes = probe(&plan, Some(remote), bench);
+    let report = listen(&mut account.operator, &over);
     let measured = async {
         let probes = probes.await;
         over.store(true, Ordering::Relaxed);
         probes
     };
-    let (writes, probes, said) = tokio::join!(writes, measured, said);
+    // All three run at the same time; the end of the probes ends the others.
+    let (writes, probes, report) = tokio::join!(writes, measured, report);
     let (written, seconds) = writes?;
-    let said = said?;
+    let report = report?;
     account.operator.settle().await?;
-    let millis = |lag: &SaidLag| Duration::from_millis(lag.millis);
+    let millis = |lag: &LagStatus| Duration::from_millis(lag.millis);
     let (creates, lags) = probes?.into_iter().unzip();
     Ok(LagReport {
         wanted_per_second: WRITES_PER_SECOND,
@@ -62,9 +63,9 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<LagReport> {
         create: SpreadReport::of(creates)?,
         alone,
         lag: SpreadReport::of(lags)?,
-        link: SpreadReport::of(said.link.iter().map(millis).collect())?,
-        bound: SpreadReport::of(said.region.iter().map(millis).collect())?,
-        link_records_max: said
+        link: SpreadReport::of(report.link.iter().map(millis).collect())?,
+        bound: SpreadReport::of(report.region.iter().map(millis).collect())?,
+        link_records_max: report
             .link
             .iter()
             .map(|lag| lag.records)
@@ -73,8 +74,8 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<LagReport> {
     })
 }
 
-/// How long creates take under the same load in an account of one region.
-async fn alone(bench: &Bench<'_>) -> Result<SpreadReport> {
+/// The time of creates under the same load in an account of one region.
+async fn alone(bench: &RegionsBench<'_>) -> Result<SpreadReport> {
     let directory = data_directory(bench.options)?;
     let server = ServerProcess::start(bench.program, directory.path()).await?;
     let plan = target(bench.options, &server.endpoint, CONTAINER)?;
@@ -91,21 +92,21 @@ async fn alone(bench: &Bench<'_>) -> Result<SpreadReport> {
     SpreadReport::of(probes?.into_iter().map(|(create, _)| create).collect())
 }
 
-/// Writes until it is over; how many, and in how many seconds.
-async fn write(plan: &Drive, over: Arc<AtomicBool>) -> Result<(u64, f64)> {
+/// Writes at a fixed rate until `over` is set. Returns the number of writes, and the seconds.
+async fn write(plan: &MeasurementPlan, over: Arc<AtomicBool>) -> Result<(u64, f64)> {
     let (shape, connections) = (plan.shape, plan.connections);
-    let crew = Crew {
+    let pool = ClientPool {
         target: plan.target.clone(),
         connections,
         threads: 1,
     };
     let begun = Instant::now();
-    let written = crew.work(move |member| {
+    let written = pool.work(move |client| {
         let over = Arc::clone(&over);
         async move {
-            let number = member.number;
-            let mut pace = Pace::new(WRITES_PER_SECOND, connections, number);
-            let mut writer = Writer::of(member, shape);
+            let number = client.number;
+            let mut pace = SendSchedule::new(WRITES_PER_SECOND, connections, number);
+            let mut writer = Writer::of(client, shape);
             let mut written = 0;
             while !over.load(Ordering::Relaxed) {
                 pace.turn().await;
@@ -119,39 +120,44 @@ async fn write(plan: &Drive, over: Arc<AtomicBool>) -> Result<(u64, f64)> {
     Ok((written.iter().sum(), begun.elapsed().as_secs_f64()))
 }
 
-/// How long each probe took to be created, and then until it was in the other region, if there is one.
+/// Returns for each probe the duration of its create, and the lag until the other region returns
+/// the probe.
 async fn probe(
-    plan: &Drive,
-    there: Option<Target>,
-    bench: &Bench<'_>,
+    plan: &MeasurementPlan,
+    remote: Option<Target>,
+    bench: &RegionsBench<'_>,
 ) -> Result<Vec<(Duration, Duration)>> {
     let warmup = Duration::from_secs(bench.options.warmup);
     let (shape, whole) = (plan.shape, warmup + bench.duration());
-    let crew = Crew {
+    let pool = ClientPool {
         target: plan.target.clone(),
         connections: 1,
         threads: 1,
     };
-    let lags = crew.work(move |member| {
-        let there = there.clone();
+    let lags = pool.work(move |client| {
+        let remote = remote.clone();
         async move {
-            let mut here = Writer::of(member, shape);
-            let mut there = match there {
-                Some(there) => Some(Writer::connect(there, shape).await?),
+            let mut local = Writer::of(client, shape);
+            let mut remote = match remote {
+                Some(remote) => Some(Writer::connect(remote, shape).await?),
                 None => None,
             };
-            let mut pace = Pace::new(PROBES_PER_SECOND, 1, 0);
+            let mut pace = SendSchedule::new(PROBES_PER_SECOND, 1, 0);
             let (begun, mut lags) = (Instant::now(), Vec::new());
             for number in 0.. {
+                // Probes have a schedule of their own, so that a slow probe does not delay the
+                // writers.
                 pace.turn().await;
                 if begun.elapsed() > whole && !lags.is_empty() {
                     break;
                 }
                 let id = format!("probe{number}");
-                let create = here.create(&id).await?;
+                let create = local.create(&id).await?;
                 let acknowledged = Instant::now();
-                while let Some(there) = &mut there
-                    && !there.has(&id).await?
+                // The first reads follow each other without a pause, to measure lags below a
+                // millisecond.
+                while let Some(remote) = &mut remote
+                    && !remote.has(&id).await?
                 {
                     if acknowledged.elapsed() > PROBE_PATIENCE {
                         bail!("a write did not come to the other region");
@@ -160,6 +166,7 @@ async fn probe(
                         tokio::time::sleep(PROBE_PAUSE).await;
                     }
                 }
+                // Probes of the warm-up are sent and not counted.
                 if begun.elapsed() > warmup {
                     lags.push((create, acknowledged.elapsed()));
                 }
@@ -170,22 +177,23 @@ async fn probe(
     lags.await?.pop().context("nothing was probed")
 }
 
-/// What operators are told of the lag.
+/// The lags that the server reports to operators.
 #[derive(Default)]
-struct Told {
-    link: Vec<SaidLag>,
-    region: Vec<SaidLag>,
+struct ReportedLags {
+    link: Vec<LagStatus>,
+    region: Vec<LagStatus>,
 }
 
-async fn listen(operator: &mut Operator, over: &AtomicBool) -> Result<Told> {
-    let mut told = Told::default();
+/// Reads the operators' report repeatedly, for the lags that it contains.
+async fn listen(operator: &mut RegionsOperator, over: &AtomicBool) -> Result<ReportedLags> {
+    let mut lags = ReportedLags::default();
     while !over.load(Ordering::Relaxed) {
-        let said = operator.ask().await?;
-        told.link
-            .extend(said.links.iter().filter_map(|link| link.behind));
-        told.region
-            .extend(said.regions.get(1).and_then(|region| region.lag));
-        tokio::time::sleep(LOOK_AGAIN).await;
+        let report = operator.report().await?;
+        lags.link
+            .extend(report.links.iter().filter_map(|link| link.behind));
+        lags.region
+            .extend(report.regions.get(1).and_then(|region| region.lag));
+        tokio::time::sleep(POLL_PERIOD).await;
     }
-    Ok(told)
+    Ok(lags)
 }

@@ -1,60 +1,59 @@
-//! What a client of one region notices of an account in which all regions write.
-//!
-//! The other region applies every write on the same processors and disk, which is not what a region on
-//! a machine of its own meets. So creates are also measured while no records go to the other region,
-//! which gets them afterwards; and at a rate that leaves both regions what they need, by how long the
-//! median of them takes.
+//! The effect on a client of one region in an account where all regions write.  The other region
+//! applies every write on the same processors and disk, unlike a region on a separate machine.
+//! Therefore creates are also measured while the links are paused, so that the other region
+//! receives the records afterwards; and at a fixed rate that leaves both regions enough processor
+//! time, by the median time of a create.
 
 use std::time::Instant;
 
 use anyhow::Result;
 
-use super::Bench;
-use super::account::{Account, filled, target};
-use super::operator::Operator;
-use super::pace::Pace;
+use super::RegionsBench;
+use super::account::{RegionsServer, filled, target};
+use super::operator::RegionsOperator;
 use super::report::LocalReport;
+use super::schedule::SendSchedule;
 use super::spread::SpreadReport;
 use super::writer::Writer;
-use crate::crew::Crew;
-use crate::driver::{Drive, Span, drive};
+use crate::client_pool::ClientPool;
+use crate::driver::{MeasurementPlan, Span, drive};
 use crate::partitions::{checked, compare};
 use crate::server::{RegionsPlan, ServerProcess, data_directory};
 use crate::workload::Mix;
 
 pub(super) const ITEMS_MAX: u64 = 20_000;
 const CONTAINER: &str = "local";
-/// Creates of all connections together, where they are not as many as can be.
+/// The rate of creates of all connections together, for the measurement at a fixed rate.
 const STEADY_PER_SECOND: u32 = 1_000;
 
 pub(super) enum Load {
-    /// As much as the connections can.
+    /// Unlimited operations, as fast as the connections send.
     Full(Mix),
-    /// The same, and no records go to the other region meanwhile.
+    /// Unlimited operations, while the links to the other region are paused.
     HeldBack(Mix),
     /// Creates at a steady rate.
     Steady,
 }
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<Vec<LocalReport>> {
+pub(super) async fn measure(bench: &RegionsBench<'_>) -> Result<Vec<LocalReport>> {
     let multi_write = RegionsPlan {
         is_multi_write: true,
         ..RegionsPlan::default()
     };
     let items = bench.options.items().min(ITEMS_MAX);
-    let mut account = Account::start(bench, 2, multi_write).await?;
+    let mut account = RegionsServer::start(bench, 2, multi_write).await?;
     let regional = account.filled(CONTAINER, items).await?;
     let directory = data_directory(bench.options)?;
     let server = ServerProcess::start(bench.program, directory.path()).await?;
     let base = target(bench.options, &server.endpoint, CONTAINER)?;
     let base = filled(bench.options, base, items).await?;
-    let mut both = Both {
+    let mut both = LocalComparison {
         bench,
         operator: &mut account.operator,
         regional,
         base,
     };
-    // What the other region does of creates it does on the same processors.
+    // Creates have no target here: the other region applies each create on the same processors.
     both.compare(&[
         ("point reads", Load::Full(Mix::ReadUniform), true),
         ("creates", Load::Full(Mix::Create), false),
@@ -72,16 +71,17 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<Vec<LocalReport>> {
     .await
 }
 
-/// A region of an account in which all write, and a server without regions.
-pub(super) struct Both<'a> {
-    pub(super) bench: &'a Bench<'a>,
-    pub(super) operator: &'a mut Operator,
-    pub(super) regional: Drive,
-    pub(super) base: Drive,
+/// A region of an account where all regions write, and a server without regions.
+pub(super) struct LocalComparison<'a> {
+    pub(super) bench: &'a RegionsBench<'a>,
+    pub(super) operator: &'a mut RegionsOperator,
+    pub(super) regional: MeasurementPlan,
+    pub(super) base: MeasurementPlan,
 }
 
-impl Both<'_> {
-    /// What is done, with its name and whether it is judged.
+impl LocalComparison<'_> {
+    /// Compares operations. Each operation has a name and a flag. The flag says whether its ratio
+    /// has a target.
     pub(super) async fn compare(
         &mut self,
         operations: &[(&'static str, Load, bool)],
@@ -104,7 +104,7 @@ impl Both<'_> {
         Ok(reports)
     }
 
-    /// Operations a second with regions and without, each first by turns.
+    /// The rates with and without regions. Each side is first in every second round.
     async fn round(&mut self, load: &Load, connections: u16, round: u16) -> Result<[f64; 2]> {
         let mut rates = [0.0; 2];
         let sides = if round.is_multiple_of(2) {
@@ -112,6 +112,7 @@ impl Both<'_> {
         } else {
             [1, 0]
         };
+        // Each side runs alone, because two servers under load at once would share the processors.
         for side in sides {
             let plan = if side == 0 {
                 &self.regional
@@ -132,14 +133,21 @@ impl Both<'_> {
                 }
                 Load::Steady => steady(self.bench, plan, connections, round).await?,
             };
+            // The records of this slice must not be applied during the next one.
             self.operator.settle().await?;
         }
         Ok(rates)
     }
 }
 
-async fn rate(bench: &Bench<'_>, plan: &Drive, mix: &Mix, connections: u16) -> Result<f64> {
-    let measured = drive(&Drive {
+/// The rate of a mix on one side.
+async fn rate(
+    bench: &RegionsBench<'_>,
+    plan: &MeasurementPlan,
+    mix: &Mix,
+    connections: u16,
+) -> Result<f64> {
+    let measured = drive(&MeasurementPlan {
         title: CONTAINER.to_owned(),
         mix: mix.clone(),
         connections,
@@ -153,19 +161,24 @@ async fn rate(bench: &Bench<'_>, plan: &Drive, mix: &Mix, connections: u16) -> R
     checked(&measured)
 }
 
-/// How many creates a connection could do one after the other if each took as long as the median does at a
-/// steady rate.
-async fn steady(bench: &Bench<'_>, plan: &Drive, connections: u16, round: u16) -> Result<f64> {
+/// The creates that one connection could do one after the other in a second, if each took the
+/// median time at the fixed rate.
+async fn steady(
+    bench: &RegionsBench<'_>,
+    plan: &MeasurementPlan,
+    connections: u16,
+    round: u16,
+) -> Result<f64> {
     let (shape, duration) = (plan.shape, bench.slice());
-    let crew = Crew {
+    let pool = ClientPool {
         target: plan.target.clone(),
         connections,
         threads: 1,
     };
-    let times = crew.work(move |member| async move {
-        let number = member.number;
-        let mut pace = Pace::new(STEADY_PER_SECOND, connections, number);
-        let mut writer = Writer::of(member, shape);
+    let times = pool.work(move |client| async move {
+        let number = client.number;
+        let mut pace = SendSchedule::new(STEADY_PER_SECOND, connections, number);
+        let mut writer = Writer::of(client, shape);
         let mut times = Vec::new();
         let begun = Instant::now();
         while times.is_empty() || begun.elapsed() < duration {
@@ -177,5 +190,6 @@ async fn steady(bench: &Bench<'_>, plan: &Drive, connections: u16, round: u16) -
     });
     let times: Vec<Vec<_>> = times.await?;
     let times = SpreadReport::of(times.into_iter().flatten().collect())?;
+    // The reciprocal of the median time, so that the figure compares like a rate.
     Ok(1_000.0 / times.p50_ms)
 }

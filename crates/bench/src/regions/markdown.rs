@@ -1,4 +1,4 @@
-//! The report as a Markdown document.
+//! The regions report as a Markdown document.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -6,6 +6,7 @@ use super::report::{CatchUpReport, FailoverReport, LagReport, RegionsReport};
 use super::spread::SpreadReport;
 use crate::markdown::{heading, opening, row, targets};
 
+/// The columns of a table of percentiles.
 const SPREAD: [&str; 6] = ["", "n", "p50 ms", "p95 ms", "p99 ms", "max ms"];
 
 impl Display for RegionsReport {
@@ -35,6 +36,7 @@ impl Display for RegionsReport {
     }
 }
 
+/// The table of replication lag.
 fn lag(f: &mut Formatter<'_>, report: &LagReport) -> Result {
     let title = format!("Lag at {:.0} writes a second", report.writes_per_second);
     heading(f, &title, &SPREAD)?;
@@ -58,6 +60,7 @@ fn lag(f: &mut Formatter<'_>, report: &LagReport) -> Result {
     )
 }
 
+/// The table of reads while the other region catches up.
 fn catch_up(f: &mut Formatter<'_>, report: &CatchUpReport) -> Result {
     let title = format!(
         "{} reads a second on {} connections beside catching up",
@@ -74,10 +77,12 @@ fn catch_up(f: &mut Formatter<'_>, report: &CatchUpReport) -> Result {
 }
 
 impl RegionsReport {
+    /// The table of strong writes, with a row for each delay between regions.
     fn strong(&self, f: &mut Formatter<'_>) -> Result {
         let Some(first) = self.strong.first() else {
             return Ok(());
         };
+        // All delays are measured on the same number of connections.
         let many = first.connections;
         let columns = [
             "One way, ms".to_owned(),
@@ -112,6 +117,7 @@ impl RegionsReport {
         Ok(())
     }
 
+    /// The table of one region's rates with and without other regions.
     fn local(&self, f: &mut Formatter<'_>) -> Result {
         if self.local.is_empty() {
             return Ok(());
@@ -145,6 +151,7 @@ impl RegionsReport {
     }
 }
 
+/// The table of pauses while the write region changes.
 fn failover(f: &mut Formatter<'_>, report: &FailoverReport) -> Result {
     let title = format!(
         "Changes of the write region, {} regions: how long nobody takes writes",
@@ -170,6 +177,7 @@ fn failover(f: &mut Formatter<'_>, report: &FailoverReport) -> Result {
     Ok(())
 }
 
+/// One row of percentiles.
 fn spread(f: &mut Formatter<'_>, name: &str, spread: &SpreadReport) -> Result {
     let SpreadReport {
         count,

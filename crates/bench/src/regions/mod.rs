@@ -1,20 +1,21 @@
-//! An account in several regions: how far they are behind, what consistency costs over distance, what
-//! several regions that write cost the one that is asked, and how long nobody takes writes when the write
+//! An account in several regions: the lag of regions, the cost of consistency over distance, the
+//! cost of several write regions for a client of one, and the time without writes when the write
 //! region changes.
 //!
-//! Regions of one server share the machine, and so does the client. Whatever one region does for
-//! another takes time from what is measured; where that matters, a figure without it stands beside.
+//! The regions of one server share the machine, and the client shares it too. The work of one
+//! region for another takes time from the measured operations; where that matters, the report has a
+//! figure without this work too.
 
 mod account;
-mod apart;
 mod catch_up;
+mod dedicated_processors;
 mod failover;
 mod lag;
 mod local;
 mod markdown;
 mod operator;
-mod pace;
 mod report;
+mod schedule;
 mod spread;
 mod strong;
 mod writer;
@@ -35,11 +36,11 @@ pub use spread::SpreadReport;
 
 pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<RegionsReport> {
     let folder = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let bench = Bench { options, program };
+    let bench = RegionsBench { options, program };
     let mut report = RegionsReport {
         command_line: command_line(std::env::args()),
         date: options.date.clone(),
-        machine: Machine::look(&folder),
+        machine: Machine::detect(&folder),
         settings: program.settings.clone(),
         value_bytes: options.value_bytes,
         rounds: options.rounds,
@@ -63,27 +64,30 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Re
         report.local = local::measure(&bench).await?;
     }
     if bench.begins(
-        RegionsPart::Apart,
+        RegionsPart::DedicatedProcessors,
         "several regions that write, a processor each",
     ) {
-        report.local.extend(apart::measure(&bench).await?);
+        report
+            .local
+            .extend(dedicated_processors::measure(&bench).await?);
     }
     if bench.begins(RegionsPart::Failover, "failovers") {
         report.failover = Some(failover::measure(&bench).await?);
     }
     show_stage(options.progress, "");
+    // Judged at the end, when all parts are measured.
     report.targets = report.judge();
     Ok(report)
 }
 
-/// What to start, and how long to measure it.
-struct Bench<'a> {
+/// The server to start, and the options of the measurements.
+struct RegionsBench<'a> {
     options: &'a Options,
     program: &'a ServerProgram,
 }
 
-impl Bench<'_> {
-    /// Whether a part is wanted; then it is shown to begin.
+impl RegionsBench<'_> {
+    /// Whether the run includes a part. The progress line then shows its title.
     fn begins(&self, part: RegionsPart, title: &str) -> bool {
         let is_wanted = self.options.wants(part);
         if is_wanted {
@@ -92,7 +96,7 @@ impl Bench<'_> {
         is_wanted
     }
 
-    /// What one figure that is not compared is measured for.
+    /// The length of a measurement that is not part of a comparison.
     fn duration(&self) -> Duration {
         let slice = self.options.slice_ms.map(Duration::from_millis);
         slice.unwrap_or(Duration::from_secs(self.options.duration))

@@ -1,4 +1,4 @@
-//! Orders to the regions of a server, and what it says of them.
+//! Orders to the regions of a server, and the server's report of its account.
 
 use std::time::{Duration, Instant};
 
@@ -11,73 +11,83 @@ use crate::endpoint::Endpoint;
 use crate::server::ManagementAddress;
 
 const OK: u16 = 200;
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The pause between two reports.
+const POLL_PERIOD: Duration = Duration::from_millis(5);
+/// The limit of a wait, after which the run fails.
+const WAIT_MAX: Duration = Duration::from_mins(1);
 
-pub(super) struct Operator {
+/// A connection to the management endpoint of a server.
+pub(super) struct RegionsOperator {
     connection: Connection,
     authority: String,
     key: String,
 }
 
+/// The server's report of its account, as far as this module reads it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Said {
+pub(super) struct AccountStatus {
     pub(super) write_region: Option<String>,
-    pub(super) regions: Vec<SaidRegion>,
-    pub(super) links: Vec<SaidLink>,
+    pub(super) regions: Vec<RegionStatus>,
+    pub(super) links: Vec<LinkStatus>,
 }
 
+/// One region in the report.
 #[derive(Debug, Deserialize)]
-pub(super) struct SaidRegion {
+pub(super) struct RegionStatus {
     pub(super) name: String,
     pub(super) applied: u64,
-    /// The most that it can be behind, as it knows itself.
-    pub(super) lag: Option<SaidLag>,
+    /// The upper limit on the lag of the region, as the region itself computes it.
+    pub(super) lag: Option<LagStatus>,
 }
 
+/// A lag in records and in time.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub(super) struct SaidLag {
+pub(super) struct LagStatus {
     pub(super) records: u64,
     pub(super) millis: u64,
 }
 
+/// A connection between two regions, from the near end to the far end.
 #[derive(Debug, Deserialize)]
-pub(super) struct SaidLink {
-    /// What the far end lacks of what the near end wrote, as that knows.
-    pub(super) behind: Option<SaidLag>,
+pub(super) struct LinkStatus {
+    /// The records that the far end lacks, as the near end knows.
+    pub(super) behind: Option<LagStatus>,
 }
 
-impl Said {
-    /// Whether every region has what the others wrote.
+impl AccountStatus {
+    /// Whether every region has applied the records of all other regions.
     fn is_even(&self) -> bool {
         let most = self.regions.iter().map(|region| region.applied).max();
-        let is_reached = |region: &SaidRegion| Some(region.applied) == most;
+        let is_reached = |region: &RegionStatus| Some(region.applied) == most;
+        // A report without any lag proves nothing: the near ends do not know the far ends yet.
         let has_link = self.links.iter().any(|link| link.behind.is_some());
         let mut behind = self.links.iter().filter_map(|link| link.behind);
         has_link && behind.all(|behind| behind.records == 0) && self.regions.iter().all(is_reached)
     }
 }
 
-impl Operator {
-    pub(super) async fn connect(address: &ManagementAddress) -> Result<Operator> {
+impl RegionsOperator {
+    /// Connects with the key in the server's key file.
+    pub(super) async fn connect(address: &ManagementAddress) -> Result<RegionsOperator> {
         let endpoint = Endpoint::parse(&address.endpoint)?;
         let key = std::fs::read_to_string(&address.key_file)
             .with_context(|| format!("reading {}", address.key_file.display()))?;
         let authority = endpoint.authority();
         let connection = Connection::open(endpoint).await;
-        Ok(Operator {
+        Ok(RegionsOperator {
             connection: connection.with_context(|| format!("connecting to {authority}"))?,
             authority,
             key: key.trim().to_owned(),
         })
     }
 
-    pub(super) async fn ask(&mut self) -> Result<Said> {
+    /// Reads the report of the account.
+    pub(super) async fn report(&mut self) -> Result<AccountStatus> {
         self.send("GET", "/account", "").await
     }
 
-    /// How long it took.
+    /// Sends an order. Returns the time until the answer.
     pub(super) async fn order(&mut self, path: &str, body: &Value) -> Result<Duration> {
         let begun = Instant::now();
         let body = if body.is_null() {
@@ -85,11 +95,12 @@ impl Operator {
         } else {
             body.to_string()
         };
-        let _: Said = self.send("POST", path, &body).await?;
+        // The server answers every order with the account report, and this check verifies that.
+        let _: AccountStatus = self.send("POST", path, &body).await?;
         Ok(begun.elapsed())
     }
 
-    /// Of all links.
+    /// Pauses all links.
     pub(super) async fn pause(&mut self) -> Result<()> {
         self.order("/links/*/*", &json!({"order": "pause"})).await?;
         Ok(())
@@ -101,37 +112,39 @@ impl Operator {
         Ok(())
     }
 
+    /// Sets the delay of all links.
     pub(super) async fn delay(&mut self, millis: u64) -> Result<()> {
         let order = json!({"order": "delay", "millis": millis});
         self.order("/links/*/*", &order).await?;
         Ok(())
     }
 
-    /// Waits until all regions have the same.
+    /// Waits until all regions have applied the same records.
     pub(super) async fn settle(&mut self) -> Result<()> {
-        self.wait_for("regions to have the same", Said::is_even)
+        self.wait_for("regions to have the same", AccountStatus::is_even)
             .await
     }
 
     pub(super) async fn wait_for(
         &mut self,
         what: &str,
-        is_so: impl Fn(&Said) -> bool,
+        is_so: impl Fn(&AccountStatus) -> bool,
     ) -> Result<()> {
         let begun = Instant::now();
         loop {
-            let said = self.ask().await?;
-            if is_so(&said) {
+            let report = self.report().await?;
+            if is_so(&report) {
                 return Ok(());
             }
-            if begun.elapsed() > PATIENCE {
-                bail!("waited too long for {what}: {said:?}");
+            if begun.elapsed() > WAIT_MAX {
+                bail!("waited too long for {what}: {report:?}");
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_PERIOD).await;
         }
     }
 
-    async fn send(&mut self, method: &str, path: &str, body: &str) -> Result<Said> {
+    /// Sends a request with the management key, which needs no signature.
+    async fn send(&mut self, method: &str, path: &str, body: &str) -> Result<AccountStatus> {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -142,9 +155,9 @@ impl Operator {
         let response = self.connection.exchange(request.as_bytes()).await;
         let response = response.with_context(|| format!("{method} {path}"))?;
         if response.head.status != OK {
-            let said = String::from_utf8_lossy(response.body);
+            let report = String::from_utf8_lossy(response.body);
             bail!(
-                "{method} {path} was answered {}: {said}",
+                "{method} {path} was answered {}: {report}",
                 response.head.status
             );
         }
@@ -158,14 +171,16 @@ mod tests {
 
     #[test]
     fn even_is_what_all_have() {
-        let said = |applied: [u64; 2], behind: Value| {
+        let report = |applied: [u64; 2], behind: Value| {
             let region = |applied| json!({"name": "r", "applied": applied, "lag": null});
-            let said = json!({
+            let report = json!({
                 "writeRegion": "r",
                 "regions": applied.map(region),
                 "links": [{"behind": behind}, {"behind": null}],
             });
-            serde_json::from_value::<Said>(said).unwrap().is_even()
+            serde_json::from_value::<AccountStatus>(report)
+                .unwrap()
+                .is_even()
         };
         let behind = |records: u64| json!({"records": records, "millis": 0, "bytes": 0});
         for (applied, behind, expected) in [
@@ -175,7 +190,7 @@ mod tests {
             ([7, 7], Value::Null, false),
         ] {
             assert_eq!(
-                said(applied, behind.clone()),
+                report(applied, behind.clone()),
                 expected,
                 "{applied:?} {behind}"
             );

@@ -1,4 +1,4 @@
-//! What the regions workload found, and what was wanted.
+//! The results of the regions workload, and their targets.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ const CATCH_UP_PER_SECOND_MIN: f64 = 20_000.0;
 const STRONG_OVERHEAD_MS_MAX: f64 = 2.0;
 const REGIONAL_TO_ALONE_MIN: f64 = 0.9;
 
-/// Parts that were not asked for are missing.
+/// The report. Parts that the options leave out are missing.
 #[derive(Clone, Debug, Serialize)]
 pub struct RegionsReport {
     pub command_line: String,
@@ -33,18 +33,18 @@ pub struct RegionsReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct LagReport {
     pub wanted_per_second: u32,
-    /// What the writers came to.
+    /// The rate that the writers reached.
     pub writes_per_second: f64,
     pub connections: u16,
-    /// Of the items that are then looked for.
+    /// The time to create the probes.
     pub create: SpreadReport,
-    /// The same under the same load in an account of one region.
+    /// The time to create probes under the same load in an account of one region.
     pub alone: SpreadReport,
-    /// From the acknowledgement until the item was read in the other region.
+    /// The time from the acknowledgement of a probe to its first read in the other region.
     pub lag: SpreadReport,
-    /// What operators are told that the other region lacks.
+    /// The lag of the link, as the server reports it to operators.
     pub link: SpreadReport,
-    /// The most that the other region can be behind, as it tells operators.
+    /// The upper limit on the lag of the other region, as that region reports it to operators.
     pub bound: SpreadReport,
     pub link_records_max: u64,
 }
@@ -54,35 +54,35 @@ pub struct CatchUpReport {
     pub records: u64,
     pub seconds: f64,
     pub per_second: f64,
-    /// What the region was asked for beside.
+    /// The rate of reads that the region serves during the measurement.
     pub reads_per_second: u32,
     pub readers: u16,
-    /// Reads before the region caught up.
+    /// The reads before the region caught up.
     pub quiet: SpreadReport,
     pub meanwhile: SpreadReport,
 }
 
-/// At one delay of the links.
+/// Writes at one delay of the links.
 #[derive(Clone, Debug, Serialize)]
 pub struct StrongReport {
     pub delay_ms: u64,
-    /// The delay there and back.
+    /// Twice the delay.
     pub round_trip_ms: f64,
     /// Strong reads in the other region.
     pub read: SpreadReport,
-    /// On one connection.
+    /// Writes on one connection.
     pub one: SpreadReport,
     pub connections: u16,
     pub many_per_second: f64,
     pub many: SpreadReport,
 }
 
-/// Where all regions write, beside an account of one region.
+/// An account where all regions write, compared with an account of one region.
 #[derive(Clone, Debug, Serialize)]
 pub struct LocalReport {
     pub operation: &'static str,
     pub connections: u16,
-    /// Whether each region has what it needs, so that the account of one region is its measure.
+    /// Whether the ratio has a target: only where each region has enough of the machine.
     pub is_judged: bool,
     pub rates: PairReport,
 }
@@ -90,24 +90,24 @@ pub struct LocalReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct FailoverReport {
     pub regions: usize,
-    /// By an order that loses nothing.
+    /// Failovers by an order that loses nothing.
     pub planned: PauseReport,
-    /// By an order after the write region went away.
+    /// Failovers by an order after the write region went down.
     pub forced: PauseReport,
-    /// By the regions that are left.
+    /// Failovers by a vote of the remaining regions.
     pub voted: PauseReport,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PauseReport {
-    /// Between the last write of one region and the first of another.
+    /// The time between the last write of the old write region and the first of the new one.
     pub pause: SpreadReport,
-    /// Until the last order was answered.
+    /// The time until the answer to the last order.
     pub order: SpreadReport,
 }
 
 impl StrongReport {
-    /// Beyond the round trip, at the median and for the slowest hundredth.
+    /// The time beyond the round trip: the median, and the 99th percentile.
     pub(super) fn overhead_ms(&self) -> [f64; 2] {
         [self.one.p50_ms, self.one.p99_ms].map(|time| time - self.round_trip_ms)
     }
@@ -129,6 +129,7 @@ impl RegionsReport {
                 CATCH_UP_PER_SECOND_MIN,
             ));
         }
+        // Without a delay the figure is the speed of one machine and has no target.
         for strong in self.strong.iter().filter(|strong| strong.delay_ms > 0) {
             let [p50, _] = strong.overhead_ms();
             let name = format!(

@@ -1,10 +1,11 @@
-//! How long something took, of all times that it was done.
+//! Percentiles of repeated times.
 
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+/// Percentiles in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SpreadReport {
     pub count: usize,
@@ -15,10 +16,12 @@ pub struct SpreadReport {
 }
 
 impl SpreadReport {
+    /// Computes percentiles from one or more times.
     pub(super) fn of(mut times: Vec<Duration>) -> Result<SpreadReport> {
         ensure!(!times.is_empty(), "nothing was measured");
         times.sort();
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        // The nearest rank, without interpolation.
         let at = |part: usize| ms(times[(times.len() * part / 100).min(times.len() - 1)]);
         Ok(SpreadReport {
             count: times.len(),

@@ -1,11 +1,11 @@
-//! One connection that creates items and reads them, each answer checked.
+//! One connection that creates and reads items, with every answer checked.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::client_pool::PoolClient;
 use crate::connection::Connection;
-use crate::crew::Member;
 use crate::item::ItemShape;
 use crate::random::Random;
 use crate::request::{RequestWriter, Target};
@@ -31,9 +31,10 @@ impl Writer {
         Ok(Writer::new(connection, requests, shape, 0))
     }
 
-    pub(super) fn of(member: Member, shape: ItemShape) -> Writer {
-        let number = u64::from(member.number);
-        Writer::new(member.connection, member.writer, shape, number)
+    /// A writer on a connection of a pool. Each connection has a random stream of its own.
+    pub(super) fn of(client: PoolClient, shape: ItemShape) -> Writer {
+        let number = u64::from(client.number);
+        Writer::new(client.connection, client.writer, shape, number)
     }
 
     fn new(
@@ -51,7 +52,7 @@ impl Writer {
         }
     }
 
-    /// From the first byte sent to the last received.
+    /// Creates an item. Returns the time from the first byte sent to the last byte received.
     pub(super) async fn create(&mut self, id: &str) -> Result<Duration> {
         self.prepare(id);
         let begun = Instant::now();
@@ -61,13 +62,13 @@ impl Writer {
         }
     }
 
-    /// The status, whatever it is.
+    /// Creates an item and returns the status, whatever it is.
     pub(super) async fn try_create(&mut self, id: &str) -> Result<u16> {
         self.prepare(id);
         Ok(self.exchange().await?.0)
     }
 
-    /// A read of an item that is there, at the consistency of the account.
+    /// Reads an existing item at the consistency of the account.
     pub(super) async fn read(&mut self, id: &str) -> Result<Duration> {
         self.requests.read(id, id);
         let begun = Instant::now();
@@ -77,7 +78,7 @@ impl Writer {
         }
     }
 
-    /// Whether the region that is asked has the item.
+    /// Whether the region of this connection has the item, read at eventual consistency.
     pub(super) async fn has(&mut self, id: &str) -> Result<bool> {
         self.requests.read_eventually(id, id);
         match self.exchange().await? {
@@ -87,13 +88,14 @@ impl Writer {
         }
     }
 
+    /// Builds the request before its time is measured.
     fn prepare(&mut self, id: &str) {
         self.item.clear();
         self.shape.write(&mut self.item, [id, id], &mut self.random);
         self.requests.create(id, &self.item);
     }
 
-    /// Status and, of what is no success, the body.
+    /// Sends the prepared request. Returns the status, and the body of an answer without success.
     async fn exchange(&mut self) -> Result<(u16, String)> {
         let exchange = self.connection.exchange(self.requests.bytes()).await;
         let response = exchange.context("the server does not answer any more")?;

@@ -1,44 +1,44 @@
-//! What a client of one region notices of an account in which all regions write, where each region has
-//! a processor of its own, as on a machine of its own.
+//! Measures the effect of other write regions on a client of one region, where each region has a
+//! processor of its own, as on a separate machine.
 //!
-//! Each region is a process. The client, the region that it asks and the server without regions that it
-//! is compared with share one processor, which is most of what the other region cannot take from them;
-//! the disk is everybody's.
+//! Each region is a process. The client, the region that it calls and the server without regions
+//! share one processor, so that the other region takes no processor time from them; all processes
+//! share the disk.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Bench;
+use super::RegionsBench;
 use super::account::{NAMES, filled, target};
-use super::local::{Both, ITEMS_MAX, Load};
-use super::operator::Operator;
+use super::local::{ITEMS_MAX, Load, LocalComparison};
+use super::operator::RegionsOperator;
 use super::report::LocalReport;
-use crate::processors::{self, Pinned};
+use crate::processors::{self, PinnedProcess};
 use crate::server::{PeerPlan, ServerProcess, ServerProgram, data_directory};
 use crate::workload::Mix;
 
 const CONTAINER: &str = "apart";
 
-pub(super) async fn measure(bench: &Bench<'_>) -> Result<Vec<LocalReport>> {
-    let (_pinned, elsewhere) = Pinned::to_first()?;
+pub(super) async fn measure(bench: &RegionsBench<'_>) -> Result<Vec<LocalReport>> {
+    let (_pinned, elsewhere) = PinnedProcess::to_first()?;
     let directory = data_directory(bench.options)?;
-    let (here, _there) = start(bench.program, directory.path(), elsewhere).await?;
-    let management = here.management.as_ref();
+    let (local, _remote) = start(bench.program, directory.path(), elsewhere).await?;
+    let management = local.management.as_ref();
     let management = management.context("the server does not say where operators are heard")?;
-    let mut operator = Operator::connect(management).await?;
-    // Until it has heard of the other region, it makes no container.
+    let mut operator = RegionsOperator::connect(management).await?;
+    // The region refuses to create a container before it has contact with the other region.
     operator.settle().await?;
     let items = bench.options.items().min(ITEMS_MAX);
-    let regional = target(bench.options, &here.endpoint, CONTAINER)?;
+    let regional = target(bench.options, &local.endpoint, CONTAINER)?;
     let regional = filled(bench.options, regional, items).await?;
     operator.settle().await?;
     let alone = data_directory(bench.options)?;
     let alone = ServerProcess::start(bench.program, alone.path()).await?;
     let base = target(bench.options, &alone.endpoint, CONTAINER)?;
     let base = filled(bench.options, base, items).await?;
-    let mut both = Both {
+    let mut both = LocalComparison {
         bench,
         operator: &mut operator,
         regional,
@@ -55,7 +55,7 @@ pub(super) async fn measure(bench: &Bench<'_>) -> Result<Vec<LocalReport>> {
     .await
 }
 
-/// The region that is asked, and the other one, on a processor of its own.
+/// Starts the region that the client calls, and the other region on a processor of its own.
 async fn start(
     program: &ServerProgram,
     directory: &Path,
@@ -70,14 +70,15 @@ async fn start(
         "making certificates: {}",
         made.status
     );
-    let places = [free_address()?, free_address()?];
+    let addresses = [free_address()?, free_address()?];
     let plan = |own: usize| {
         let other = 1 - own;
         PeerPlan {
             name: names[own].to_owned(),
-            listen: places[own],
+            listen: addresses[own],
             certificates: certificates.clone(),
-            other: (names[other].to_owned(), places[other]),
+            other: (names[other].to_owned(), addresses[other]),
+            // The first region founds the account, and the second one joins it.
             joins: own > 0,
         }
     };
@@ -85,15 +86,16 @@ async fn start(
         let data = directory.join(format!("region-{own}"));
         (program.peer_command)(&data, &plan(own))
     };
-    let there = processors::on(elsewhere, &command(1));
-    // Neither is ready without the other.
+    // The other region has another processor; this process and its own region share the first.
+    let remote = processors::on(elsewhere, &command(1));
+    // Both processes start together, because each process waits for the other during its start.
     tokio::try_join!(
         ServerProcess::run(command(0), program.settings.clone()),
-        ServerProcess::run(there, program.settings.clone()),
+        ServerProcess::run(remote, program.settings.clone()),
     )
 }
 
-/// One that is free now.
+/// An address that is free now. Another process could bind this address before the server.
 fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").context("looking for a free port")?;
     listener.local_addr().context("looking for a free port")
