@@ -8,27 +8,29 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use crate::target::{Target, Until};
+use crate::target::{Deadline, Target};
 
 /// How long an attacker that could not connect waits before it tries again.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(20);
 
+/// One kind of misbehaviour: a row of [`ATTACKS`](crate::attacks::ATTACKS).
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
-    /// What somebody needs to do this.
+    /// The credential that an attacker needs.
     pub(crate) credential: &'static str,
-    /// What is sent.
+    /// The input that the attack sends.
     pub(crate) input: &'static str,
-    /// Its part of all connections, as a weight.
+    /// The weight of the attack: its share of all connections.
     pub(crate) weight: usize,
-    /// Connections beyond which more of them add nothing.
+    /// The number of connections beyond which more connections add nothing.
     pub(crate) connections_max: usize,
     pub(crate) run: fn(Arc<Target>) -> Round,
 }
 
-/// Uses one connection until the server or the attack ends it, and says how it ended.
+/// Uses one connection until the server or the attack ends it, and returns how it ended.
 pub(crate) type Round = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
+/// How one round ended for the attacker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// The server did not accept the connection.
@@ -41,19 +43,21 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// The key of the outcome in a [`Tally`]. A status counts under its number.
     fn name(self) -> String {
         match self {
             Outcome::NotConnected => "not connected".to_owned(),
             Outcome::Closed => "closed".to_owned(),
             Outcome::Status(status) => status.to_string(),
-            Outcome::Secret => SECRET_TOLD.to_owned(),
+            Outcome::Secret => SECRET_DISCLOSED.to_owned(),
         }
     }
 }
 
-pub(crate) const SECRET_TOLD: &str = "SECRET TOLD";
+/// The name of an outcome that fails the whole run: the server disclosed a foreign item.
+pub(crate) const SECRET_DISCLOSED: &str = "SECRET TOLD";
 
-/// How often each outcome was met. Rounds that the end of the attack cut off are `open`.
+/// Counts of outcomes. Rounds that the end of the attack cut off are `open`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) rounds: u64,
@@ -61,20 +65,24 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn note(&mut self, outcome: Outcome) {
+    /// Counts a round that the server or the attack has ended.
+    fn record(&mut self, outcome: Outcome) {
         self.rounds += 1;
         *self.outcomes.entry(outcome.name()).or_default() += 1;
     }
 
-    fn note_open(&mut self) {
+    /// Counts a round that the deadline cut off. Its connection was still open.
+    fn record_open(&mut self) {
         self.rounds += 1;
         *self.outcomes.entry("open".to_owned()).or_default() += 1;
     }
 
-    pub(crate) fn has_told_a_secret(&self) -> bool {
-        self.outcomes.contains_key(SECRET_TOLD)
+    /// Returns whether any round disclosed an item that the attacker's token does not cover.
+    pub(crate) fn has_disclosed_a_secret(&self) -> bool {
+        self.outcomes.contains_key(SECRET_DISCLOSED)
     }
 
+    /// Adds the counts of one connection to the counts of all connections.
     pub(crate) fn add(&mut self, other: &Tally) {
         self.rounds += other.rounds;
         for (name, count) in &other.outcomes {
@@ -83,12 +91,12 @@ impl Tally {
     }
 }
 
-/// Runs an attack on so many connections; each begins again when its round has ended.
+/// Runs an attack on this many connections. Each connection begins again when its round has ended.
 pub(crate) async fn run(
     attack: &'static Attack,
     connections: usize,
     target: Arc<Target>,
-    until: Until,
+    until: Deadline,
 ) -> Tally {
     let mut tasks = JoinSet::new();
     for _ in 0..connections {
@@ -97,14 +105,17 @@ pub(crate) async fn run(
             let mut tally = Tally::default();
             while !until.is_over() {
                 let round = (attack.run)(Arc::clone(&target));
+                // Many attacks never end on their own; the deadline drops their connection.
                 match tokio::time::timeout_at(until.0.into(), round).await {
                     Ok(outcome) => {
-                        tally.note(outcome);
+                        tally.record(outcome);
+                        // Without a pause, a full accept queue would turn this loop into a busy
+                        // loop.
                         if outcome == Outcome::NotConnected {
                             until.pause(PAUSE_AFTER_REFUSAL).await;
                         }
                     }
-                    Err(_) => tally.note_open(),
+                    Err(_) => tally.record_open(),
                 }
             }
             tally

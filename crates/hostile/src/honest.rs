@@ -1,4 +1,4 @@
-//! Honest clients: what they wait for, and what the server promised them.
+//! Honest clients: their latencies, and the writes that the server acknowledged to them.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,26 +14,28 @@ use crate::rest::{Client, Request};
 use crate::target::{DATABASE, HONEST_CONTAINER};
 use crate::world::{HONEST_ITEMS, KEY};
 
+/// Tasks that read items.
 const READERS: usize = 4;
+/// Tasks that create items.
 const WRITERS: usize = 2;
-/// Honest clients work for their users between two requests.
+/// The time of the users of honest clients between two requests.
 const THINK_TIME: Duration = Duration::from_millis(2);
-/// A request that took longer counts with this latency.
+/// The largest latency of the histograms. A longer request counts with this latency.
 const LATENCY_MAX: Duration = Duration::from_mins(1);
 
-/// What honest clients met in a stretch of time.
+/// The results of honest clients in a period.
 #[derive(Clone)]
-pub(crate) struct Seen {
+pub(crate) struct HonestResults {
     pub(crate) reads: Histogram<u64>,
     pub(crate) creates: Histogram<u64>,
-    /// Requests that were refused, or whose connection was closed.
+    /// Requests that the server refused, or whose connection it closed.
     pub(crate) failures: u64,
 }
 
-impl Seen {
-    fn new() -> Seen {
+impl HonestResults {
+    fn new() -> HonestResults {
         let empty = || Histogram::new_with_max(60_000_000, 3).expect("three digits are fine");
-        Seen {
+        HonestResults {
             reads: empty(),
             creates: empty(),
             failures: 0,
@@ -41,10 +43,11 @@ impl Seen {
     }
 }
 
+/// The clients whose service the attacks must not impair. Clones share all state.
 #[derive(Clone)]
-pub(crate) struct Honest {
+pub(crate) struct HonestClients {
     address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
+    results: Arc<Mutex<HonestResults>>,
     acknowledged: Arc<Mutex<Vec<String>>>,
     numbers: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -56,17 +59,18 @@ enum Work {
     Creates,
 }
 
-impl Honest {
-    pub(crate) fn new(address: SocketAddr) -> Honest {
-        Honest {
+impl HonestClients {
+    pub(crate) fn new(address: SocketAddr) -> HonestClients {
+        HonestClients {
             address,
-            seen: Arc::new(Mutex::new(Seen::new())),
+            results: Arc::new(Mutex::new(HonestResults::new())),
             acknowledged: Arc::default(),
             numbers: Arc::default(),
             is_over: Arc::default(),
         }
     }
 
+    /// Starts one task per reader and writer.
     pub(crate) fn start(&self, tasks: &mut JoinSet<Result<()>>) {
         for worker in 0..READERS + WRITERS {
             let honest = self.clone();
@@ -79,15 +83,17 @@ impl Honest {
         }
     }
 
+    /// Ends each task after its current request.
     pub(crate) fn stop(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// What was met since the last question.
-    pub(crate) fn take_seen(&self) -> Seen {
-        std::mem::replace(&mut *lock(&self.seen), Seen::new())
+    /// The results since the last call.
+    pub(crate) fn take_results(&self) -> HonestResults {
+        std::mem::replace(&mut *lock(&self.results), HonestResults::new())
     }
 
+    /// Repeats one kind of request on one connection until `stop`.
     async fn run(&self, work: Work) -> Result<()> {
         let mut client = Client::signed(self.address, KEY)?;
         while !self.is_over.load(Ordering::Relaxed) {
@@ -97,22 +103,25 @@ impl Honest {
                 Work::Reads => self.read(&mut client, number).await,
                 Work::Creates => self.create(&mut client, number).await,
             };
-            self.note(work, begun.elapsed(), is_served);
+            self.record(work, begun.elapsed(), is_served);
             tokio::time::sleep(THINK_TIME).await;
         }
         Ok(())
     }
 
-    fn note(&self, work: Work, elapsed: Duration, is_served: bool) {
+    /// Records a request. Failed requests count in the latency too, since a user waits for them as
+    /// well.
+    fn record(&self, work: Work, elapsed: Duration, is_served: bool) {
         let micros = elapsed.min(LATENCY_MAX).as_micros();
         let micros = u64::try_from(micros).unwrap_or(u64::MAX);
-        let mut seen = lock(&self.seen);
+        // One lock for histogram and failures: `take_results` never separates the two.
+        let mut results = lock(&self.results);
         let histogram = match work {
-            Work::Reads => &mut seen.reads,
-            Work::Creates => &mut seen.creates,
+            Work::Reads => &mut results.reads,
+            Work::Creates => &mut results.creates,
         };
         histogram.saturating_record(micros);
-        seen.failures += u64::from(!is_served);
+        results.failures += u64::from(!is_served);
     }
 
     async fn read(&self, client: &mut Client, number: u64) -> bool {
@@ -127,11 +136,12 @@ impl Honest {
             body: b"",
         };
         client
-            .ask(request)
+            .request(request)
             .await
             .is_ok_and(|answer| answer.status == 200)
     }
 
+    /// Creates an item. Only a status 201 obliges the server to keep the item.
     async fn create(&self, client: &mut Client, number: u64) -> bool {
         let id = format!("new-{number}");
         let item = json!({ "id": id, "pk": "w", "text": "y".repeat(900) }).to_string();
@@ -143,7 +153,7 @@ impl Honest {
             body: item.as_bytes(),
         };
         let is_created = client
-            .ask(request)
+            .request(request)
             .await
             .is_ok_and(|answer| answer.status == 201);
         if is_created {
@@ -152,7 +162,7 @@ impl Honest {
         is_created
     }
 
-    /// Reads every item whose creation was acknowledged; gives their number.
+    /// Reads every item whose creation was acknowledged. Returns their number.
     pub(crate) async fn verify(&self, address: SocketAddr) -> Result<usize> {
         let ids = lock(&self.acknowledged).clone();
         let mut client = Client::signed(address, KEY)?;
@@ -164,9 +174,12 @@ impl Honest {
                 headers: &[("x-ms-documentdb-partitionkey", "[\"w\"]")],
                 body: b"",
             };
+            // An acknowledged item may be throttled, but it may never be missing.
             loop {
-                match client.ask(request).await?.status {
+                match client.request(request).await?.status {
                     200 => break,
+                    // Attacks may have used up the share of the key; a refusal for the rate is no
+                    // loss.
                     429 => tokio::time::sleep(THINK_TIME).await,
                     status => bail!("item {id} was acknowledged, and a read of it is {status}"),
                 }
@@ -176,6 +189,7 @@ impl Honest {
     }
 }
 
+/// A panicked client poisons the lock, and the results of other clients remain valid.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

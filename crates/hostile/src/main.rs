@@ -1,14 +1,14 @@
 //! Hostile clients: attacks on a running server, as code, and what an honest client sees meanwhile.
 //!
-//! The program starts a server in a directory of its own, as a user would start it, with a small
-//! memory account. Honest clients read items and create items, and note every write that the server
-//! acknowledged. Then each attack of `attacks` runs alone, and after that all attacks run at once.
-//! In the end the program kills the server and starts it again, and the server must still have
-//! every acknowledged write.
+//! The program starts a server with a small memory limit in a temporary directory, with the flags
+//! of an ordinary installation. Honest clients read items and create items, and record every write
+//! that the server acknowledged. Each attack of `attacks` runs alone first; then all attacks run at
+//! once. At the end the program kills the server and starts it again on the same directory. The
+//! server must still have every acknowledged write.
 //!
-//! Attackers live in a process of their own (`orrery-hostile attackers`) with the lowest priority, because
-//! real ones bring their own processors: what is measured is what they take from the server, not what
-//! they take from the machine.
+//! Attackers run in a separate process (`orrery-hostile attackers`) with the lowest scheduling
+//! priority. Real attackers use their own processors, so the test measures the resources which
+//! attackers take from the server, and not the processors which they take from this machine.
 //!
 //! ```text
 //!   orrery-hostile --server target/release/orrery --seconds 60

@@ -14,6 +14,7 @@ use crate::server::Server;
 const WEST: &str = "west";
 const EAST: &str = "east";
 
+/// The first region, and what the second region needs to join it later.
 pub(crate) struct Regions {
     west: Server,
     directory: PathBuf,
@@ -21,6 +22,7 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
+    /// Makes certificates and starts the first region.
     pub(crate) fn start(options: &Options, directory: &Path) -> Result<Regions> {
         std::fs::create_dir(directory).context("creating a directory for regions")?;
         let made = Command::new(&options.server)
@@ -33,6 +35,7 @@ impl Regions {
         if !made.success() {
             bail!("the server made no certificates: {made}");
         }
+        // Both ports are chosen now: the first region must know the port of the second one.
         let peers = [free_address()?, free_address()?];
         let flags = flags(directory, (WEST, peers[0]), (EAST, peers[1]));
         let west = Server::start(options, &directory.join(WEST), &flags)?;
@@ -43,6 +46,7 @@ impl Regions {
         })
     }
 
+    /// The address on which the first region accepts clients.
     pub(crate) fn tls_address(&self) -> SocketAddr {
         self.west.address
     }
@@ -61,10 +65,11 @@ impl Regions {
         );
         flags.push("--join".to_owned());
         let begun = Instant::now();
+        // `Server::start` returns when the region serves, which means that it has joined.
         let mut east = Server::start(options, &self.directory.join(EAST), &flags)?;
-        let took = begun.elapsed();
+        let duration = begun.elapsed();
         east.check_alive()?;
-        Ok(took)
+        Ok(duration)
     }
 
     pub(crate) fn check_alive(&mut self) -> Result<()> {
@@ -72,6 +77,7 @@ impl Regions {
     }
 }
 
+/// The flags of one region, which names the other region as its peer.
 fn flags(
     directory: &Path,
     (own, own_address): (&str, SocketAddr),
@@ -88,7 +94,7 @@ fn flags(
     ]
 }
 
-/// A port that is free now; regions must know each other's before they start.
+/// A port that is free now. Regions must know each other's ports before they start.
 fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("finding a port")?;
     listener.local_addr().context("finding a port")

@@ -15,13 +15,16 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use crate::arguments::Options;
 
+/// Short, because a peak lasts only as long as one request.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 
+/// A server process, which is killed when this value is dropped.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
 }
 
+/// The line that a server prints when it serves requests.
 #[derive(Deserialize)]
 struct Announcement {
     endpoint: String,
@@ -30,6 +33,7 @@ struct Announcement {
 impl Server {
     /// Starts a server with these flags beside the ones that every server here has; `directory` is for its data.
     pub(crate) fn start(options: &Options, directory: &Path, flags: &[String]) -> Result<Server> {
+        // The log is a sibling of the data directory, whose files belong to the server.
         let log = std::fs::File::create(directory.with_extension("log"))?;
         let mut child = Command::new(&options.server)
             .args(["serve", "--ready-json", "--cache", "64MiB", "--data"])
@@ -46,10 +50,12 @@ impl Server {
             .with_context(|| format!("starting {}", options.server.display()))?;
         let out = child.stdout.take().context("no standard output")?;
         let mut line = String::new();
+        // This read blocks until the server serves requests, or has ended.
         BufReader::new(out).read_line(&mut line)?;
-        let said: Announcement = serde_json::from_str(&line)
+        let announcement: Announcement = serde_json::from_str(&line)
             .with_context(|| format!("the server said {line:?}; its log is beside its data"))?;
-        let address = said
+        // A `SocketAddr` has an IP address; the announcement may have a host name.
+        let address = announcement
             .endpoint
             .split("//")
             .nth(1)
@@ -58,6 +64,7 @@ impl Server {
         Ok(Server { child, address })
     }
 
+    /// Fails if the process has ended, for instance because memory ran out.
     pub(crate) fn check_alive(&mut self) -> Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
@@ -65,13 +72,14 @@ impl Server {
         }
     }
 
-    /// Ends the process without asking it.
+    /// Kills the process without warning.
     pub(crate) fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
+    /// Starts to sample the memory of the process.
     pub(crate) fn memory(&self) -> MemoryWatch {
         MemoryWatch::start(self.child.id())
     }
@@ -84,7 +92,7 @@ impl Drop for Server {
     }
 }
 
-/// Looks at the memory of a process many times a second and keeps the most it saw.
+/// Samples the memory of a process many times a second, and stores the peak.
 pub(crate) struct MemoryWatch {
     state: Arc<WatchState>,
     thread: Option<JoinHandle<()>>,
@@ -101,6 +109,7 @@ impl MemoryWatch {
     fn start(process: u32) -> MemoryWatch {
         let state = Arc::new(WatchState::default());
         let shared = Arc::clone(&state);
+        // A thread and not a task, because reading the process table blocks.
         let thread = std::thread::spawn(move || {
             let process = Pid::from_u32(process);
             let mut system = System::new();
@@ -123,11 +132,12 @@ impl MemoryWatch {
         }
     }
 
+    /// The latest sample in bytes.
     pub(crate) fn now(&self) -> u64 {
         self.state.now.load(Ordering::Relaxed)
     }
 
-    /// The most since the last question.
+    /// The peak since the last call.
     pub(crate) fn take_peak(&self) -> u64 {
         self.state.peak.swap(self.now(), Ordering::Relaxed)
     }
@@ -137,6 +147,7 @@ impl Drop for MemoryWatch {
     fn drop(&mut self) {
         self.state.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            // The thread ends within one sample period.
             let _ = thread.join();
         }
     }

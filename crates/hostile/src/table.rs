@@ -1,10 +1,10 @@
-//! What is printed: one row for each attack, as a table of Markdown.
+//! The printed table in Markdown, with one row for each attack.
 
 use std::time::Duration;
 
 use crate::attack::Tally;
 use crate::attacks::ATTACKS;
-use crate::honest::Seen;
+use crate::honest::HonestResults;
 
 /// The figures of one attack, or of all attacks at once, that a row of the table shows.
 pub(crate) struct Row {
@@ -14,9 +14,10 @@ pub(crate) struct Row {
     pub(crate) memory_before: u64,
     pub(crate) memory_peak: u64,
     pub(crate) memory_after: u64,
-    pub(crate) seen: Seen,
+    pub(crate) honest: HonestResults,
 }
 
+/// Prints all attacks with the credential and the input of each.
 pub(crate) fn print_attacks() {
     println!("| attack | credential | input |");
     println!("|---|---|---|");
@@ -45,11 +46,12 @@ pub(crate) fn print_row(row: &Row) {
         megabytes(row.memory_before),
         megabytes(row.memory_peak),
         megabytes(row.memory_after),
-        latency(p99(&row.seen)),
-        row.seen.failures,
+        latency(p99(&row.honest)),
+        row.honest.failures,
     );
 }
 
+/// Lists the outcomes in the order of their names.
 fn outcomes(tally: &Tally) -> String {
     let parts = tally
         .outcomes
@@ -62,8 +64,9 @@ pub(crate) fn megabytes(bytes: u64) -> u64 {
     bytes / 1_000_000
 }
 
-pub(crate) fn p99(seen: &Seen) -> Duration {
-    Duration::from_micros(seen.reads.value_at_quantile(0.99))
+/// The 99th percentile of the latency of honest reads.
+pub(crate) fn p99(results: &HonestResults) -> Duration {
+    Duration::from_micros(results.reads.value_at_quantile(0.99))
 }
 
 pub(crate) fn latency(time: Duration) -> String {

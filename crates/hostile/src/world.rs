@@ -13,17 +13,23 @@ use crate::target::{
     Target,
 };
 
-/// The key of the emulator, which the server has by default on this machine.
+/// The well-known key of the emulator, which the server on this machine has by default.
 pub(crate) const KEY: &str =
     "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
 
+/// The items that honest clients read.
 pub(crate) const HONEST_ITEMS: usize = 200;
+/// Nearly the maximum size of an item.
 const LARGE_BYTES: usize = 1_900_000;
+/// The attempts of one creation, with 50 ms between them.
 const ATTEMPTS_MAX: usize = 600;
 
+/// Creates the whole scene, and returns what the attackers may know.
 pub(crate) async fn make(address: SocketAddr, regions: &Regions) -> Result<Target> {
     let mut client = Client::signed(address, KEY)?;
     create(&mut client, "/dbs", json!({ "id": DATABASE }), &[]).await?;
+    // Each container has separate throughput, so attacks on one container throttle no client of
+    // another.
     for (container, throughput) in [
         (CONTAINER, "400"),
         (SCRIPTS_CONTAINER, "10000"),
@@ -53,6 +59,7 @@ pub(crate) async fn make(address: SocketAddr, regions: &Regions) -> Result<Targe
     })
 }
 
+/// Creates items under the key of the tokens, and items of other keys with the secret.
 async fn fill_attacked(client: &mut Client) -> Result<()> {
     let numbers: Vec<u32> = (0..200).collect();
     let arrays = json!({ "id": "arrays", "pk": GRANTED_KEY, "arr": numbers });
@@ -67,7 +74,7 @@ async fn fill_attacked(client: &mut Client) -> Result<()> {
     Ok(())
 }
 
-/// Scripts that somebody with a key of the account may register.
+/// Stored procedures that an attacker with an account key may register.
 const PROCEDURES: [(&str, &str); 4] = [
     (
         "doubling",
@@ -85,6 +92,7 @@ const PROCEDURES: [(&str, &str); 4] = [
     ("forever", "function f() { for (;;) {} }"),
 ];
 
+/// Registers the procedures and the function that attackers run.
 async fn register_scripts(client: &mut Client) -> Result<()> {
     let item = json!({ "id": "a row", "pk": GRANTED_KEY });
     put_item(client, SCRIPTS_CONTAINER, GRANTED_KEY, item).await?;
@@ -99,7 +107,7 @@ async fn register_scripts(client: &mut Client) -> Result<()> {
     Ok(())
 }
 
-/// Makes a user with a permission for one partition key, and gives its token.
+/// Makes a user with a permission for one partition key, and returns its token.
 async fn permission(client: &mut Client, mode: &str) -> Result<String> {
     let users = format!("/dbs/{DATABASE}/users");
     create(client, &users, json!({ "id": mode }), &[]).await?;
@@ -114,6 +122,7 @@ async fn permission(client: &mut Client, mode: &str) -> Result<String> {
         client,
         &path,
         body,
+        // Five hours: no token may expire within a run.
         &[("x-ms-documentdb-expiry-seconds", "18000")],
     )
     .await?;
@@ -122,6 +131,7 @@ async fn permission(client: &mut Client, mode: &str) -> Result<String> {
     Ok(token.to_owned())
 }
 
+/// Creates an item, or replaces it.
 pub(crate) async fn put_item(
     client: &mut Client,
     container: &str,
@@ -137,7 +147,7 @@ pub(crate) async fn put_item(
     create(client, &path, item, &headers).await.map(|_| ())
 }
 
-/// Posts until the budget of the container allows it.
+/// Sends a POST until the budget of the container admits it.
 async fn create(
     client: &mut Client,
     path: &str,
@@ -152,7 +162,7 @@ async fn create(
         body: body.as_bytes(),
     };
     for _ in 0..ATTEMPTS_MAX {
-        let answer = client.ask(request).await?;
+        let answer = client.request(request).await?;
         match answer.status {
             429 => tokio::time::sleep(Duration::from_millis(50)).await,
             200 | 201 => return Ok(answer),

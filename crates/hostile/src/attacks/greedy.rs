@@ -1,4 +1,4 @@
-//! Clients that ask for large answers and read few bytes or none of them.
+//! Clients that request large answers and read few bytes of them or none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,17 @@ use crate::rest::{Client, Request};
 use crate::target::{CONTAINER, DATABASE, LARGE_ITEM, Target};
 
 const KEY_HEADER: (&str, &str) = ("x-ms-documentdb-partitionkey", "[\"mine\"]");
+/// The number of requests on one connection, whose answers together exceed the socket buffers.
 const PIPELINED: usize = 20;
+/// The number of streams on one HTTP/2 connection.
 const STREAMS: usize = 100;
 
+/// The path of the item of 2 MB.
 fn large_path() -> String {
     format!("/dbs/{DATABASE}/colls/{CONTAINER}/docs/{LARGE_ITEM}")
 }
 
-/// Sends requests one behind the other and reads no answer.
+/// Sends requests one after the other and reads no answer.
 pub(super) async fn unread_http1(target: Arc<Target>) -> Outcome {
     let mut client = Client::with_token(target.address, &target.read_token);
     if client.connect().await.is_err() {
@@ -46,31 +49,37 @@ pub(super) async fn unread_http1(target: Arc<Target>) -> Outcome {
     }
 }
 
+/// Requests large answers, and keeps the flow-control window of every stream at zero.
 pub(super) async fn closed_window(target: Arc<Target>) -> Outcome {
     let Ok(mut connection) = large_reads(&target).await else {
         return Outcome::NotConnected;
     };
-    while connection.hear().await.is_ok() {}
+    while connection.receive().await.is_ok() {}
     Outcome::Closed
 }
 
+/// Opens the window of each stream by one byte per second.
 pub(super) async fn dripping_window(target: Arc<Target>) -> Outcome {
     let Ok(mut connection) = large_reads(&target).await else {
         return Outcome::NotConnected;
     };
+    // One byte for each stream and second is far below the rate that the server demands.
     loop {
+        // Streams that a client opens have odd numbers.
         for stream in (1..2 * STREAMS).step_by(2) {
             let stream = u32::try_from(stream).expect("few streams");
-            if connection.widen(stream, 1).await.is_err() {
+            if connection.window_update(stream, 1).await.is_err() {
                 return Outcome::Closed;
             }
         }
+        // The client also reads, so that a GOAWAY frame or the end of the connection ends the
+        // round.
         let second = tokio::time::sleep(Duration::from_secs(1));
         tokio::pin!(second);
         loop {
             tokio::select! {
                 () = &mut second => break,
-                heard = connection.hear() => if heard.is_err() {
+                received = connection.receive() => if received.is_err() {
                     return Outcome::Closed;
                 },
             }
@@ -97,13 +106,14 @@ async fn large_reads(target: &Target) -> anyhow::Result<Connection> {
     headers.extend(lines.lines().filter_map(|line| line.split_once(": ")));
     for _ in 0..STREAMS {
         // The server may close the connection before the client has sent all requests.
-        if connection.ask(&headers, None).await.is_err() {
+        if connection.request(&headers, None).await.is_err() {
             break;
         }
     }
     Ok(connection)
 }
 
+/// Requests one large item a hundred times in one bulk, so the answer would exceed any limit.
 pub(super) async fn repeated_reads(target: Arc<Target>) -> Outcome {
     let operation = json!({
         "operationType": "Read",
@@ -128,5 +138,5 @@ pub(super) async fn repeated_reads(target: Arc<Target>) -> Outcome {
         ],
         body: body.as_bytes(),
     };
-    outcome(client.ask(request).await)
+    outcome(client.request(request).await)
 }

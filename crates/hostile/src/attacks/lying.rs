@@ -19,20 +19,24 @@ const LIES: [&str; 6] = [
     "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
 ];
 
+/// Successive rounds use successive lies, across all connections.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
+/// Sends a request with contradictory framing, as in HTTP request smuggling.
 pub(super) async fn lengths(target: Arc<Target>) -> Outcome {
     let lie = LIES[NEXT.fetch_add(1, Ordering::Relaxed) % LIES.len()];
-    ask(&target, lie).await
+    send_request(&target, lie).await
 }
 
+/// Sends a `Host` header of another domain, as a browser does after DNS rebinding.
 pub(super) async fn foreign_host(target: Arc<Target>) -> Outcome {
     let request =
         "GET / HTTP/1.1\r\nhost: rebound.attacker.example:8081\r\nconnection: close\r\n\r\n";
-    ask(&target, request).await
+    send_request(&target, request).await
 }
 
-async fn ask(target: &Target, request: &str) -> Outcome {
+/// Sends raw bytes, because an HTTP client would refuse to produce these requests.
+async fn send_request(target: &Target, request: &str) -> Outcome {
     let Ok(mut stream) = TcpStream::connect(target.address).await else {
         return Outcome::NotConnected;
     };
@@ -43,6 +47,7 @@ async fn ask(target: &Target, request: &str) -> Outcome {
     if stream.read_exact(&mut answer).await.is_err() {
         return Outcome::Closed;
     }
+    // The status follows the nine bytes `HTTP/1.1 `.
     let status = std::str::from_utf8(&answer[9..]).ok();
     let status = status.and_then(|text| text.parse().ok());
     status.map_or(Outcome::Closed, Outcome::Status)

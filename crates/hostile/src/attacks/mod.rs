@@ -14,9 +14,13 @@ use std::sync::Arc;
 use crate::attack::{Attack, Outcome, Round};
 use crate::target::Target;
 
+/// The attacker has no credential.
 const NOBODY: &str = "none";
+/// A resource token that allows reads of one partition key.
 const READ_TOKEN: &str = "read token";
+/// A resource token that allows all operations on one partition key.
 const WRITE_TOKEN: &str = "token for all operations";
+/// A key of the account, whose owner may register and run scripts.
 const KEY: &str = "account key";
 
 /// Makes one row of [`ATTACKS`]. This is a function because a macro would hide which values a row
@@ -38,6 +42,7 @@ const fn attack(
     }
 }
 
+/// All attacks. The first attack receives the connections that remain after all shares.
 pub(crate) static ATTACKS: &[Attack] = &[
     attack(
         "silent sockets",
@@ -126,7 +131,7 @@ pub(crate) static ATTACKS: &[Attack] = &[
     attack(
         "unread answers",
         READ_TOKEN,
-        "feeds of 2 MB that nobody reads",
+        "reads of an item of 2 MB whose answers nobody reads",
         (5, 200),
         |target| Box::pin(greedy::unread_http1(target)),
     ),
@@ -146,15 +151,15 @@ pub(crate) static ATTACKS: &[Attack] = &[
     ),
     attack(
         "repeated reads",
-        READ_TOKEN,
+        WRITE_TOKEN,
         "a bulk of 100 reads of one item of 2 MB",
         (1, 8),
         |target| Box::pin(greedy::repeated_reads(target)),
     ),
     attack(
         "reset streams",
-        READ_TOKEN,
-        "requests that are taken back at once",
+        NOBODY,
+        "requests that the client resets at once",
         (1, 8),
         |target| Box::pin(http2::reset_streams(target)),
     ),

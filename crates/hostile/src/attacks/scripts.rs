@@ -10,24 +10,30 @@ use crate::attacks::outcome;
 use crate::rest::{Client, Request};
 use crate::target::{CONTAINER, DATABASE, SCRIPTS_CONTAINER, Target};
 
+/// The new property paths of one item, which the index would have to store.
 const PROPERTIES: u64 = 20_000;
 
+/// Creates a document that is small in the script's heap and has 2^60 elements as JSON.
 pub(super) async fn shared_references(target: Arc<Target>) -> Outcome {
     execute(&target, "doubling").await
 }
 
+/// Returns a response body that is small in the script's heap and has 2^60 elements as JSON.
 pub(super) async fn shared_answer(target: Arc<Target>) -> Outcome {
     execute(&target, "doubling-answer").await
 }
 
+/// Logs strings that double until a limit on the heap or on the log ends the script.
 pub(super) async fn doubled_strings(target: Arc<Target>) -> Outcome {
     execute(&target, "strings").await
 }
 
+/// Occupies a script thread until the time limit of the server.
 pub(super) async fn endless(target: Arc<Target>) -> Outcome {
     execute(&target, "forever").await
 }
 
+/// Makes each row of a query 50 MB long.
 pub(super) async fn huge_rows(target: Arc<Target>) -> Outcome {
     let body = json!({ "query": "SELECT VALUE udf.huge() FROM c" }).to_string();
     let path = format!("/dbs/{DATABASE}/colls/{SCRIPTS_CONTAINER}/docs");
@@ -38,7 +44,9 @@ pub(super) async fn huge_rows(target: Arc<Target>) -> Outcome {
     post(&target, &path, &headers, &body).await
 }
 
+/// Creates an item with property names that no other item has.
 pub(super) async fn new_properties(target: Arc<Target>) -> Outcome {
+    /// Each item has a number of its own, so no two items share a property name.
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut item: Map<String, Value> = (0..PROPERTIES)
@@ -58,7 +66,7 @@ pub(super) async fn new_properties(target: Arc<Target>) -> Outcome {
         headers: &[("x-ms-documentdb-partitionkey", "[\"mine\"]")],
         body: body.as_bytes(),
     };
-    outcome(client.ask(request).await)
+    outcome(client.request(request).await)
 }
 
 async fn execute(target: &Target, procedure: &str) -> Outcome {
@@ -67,6 +75,7 @@ async fn execute(target: &Target, procedure: &str) -> Outcome {
 }
 
 async fn post(target: &Target, path: &str, headers: &[(&str, &str)], body: &str) -> Outcome {
+    // Only the owner of an account key may run these procedures.
     let Ok(mut client) = Client::signed(target.address, &target.key) else {
         return Outcome::NotConnected;
     };
@@ -81,5 +90,5 @@ async fn post(target: &Target, path: &str, headers: &[(&str, &str)], body: &str)
         headers: &all,
         body: body.as_bytes(),
     };
-    outcome(client.ask(request).await)
+    outcome(client.request(request).await)
 }

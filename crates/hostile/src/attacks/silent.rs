@@ -15,26 +15,32 @@ const LARGE_HEAD_BYTES: usize = 120_000;
 /// The first bytes of a client hello: a record of 512 bytes that is never sent whole.
 const HALF_HELLO: [u8; 11] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
 
+/// Connects and sends no byte.
 pub(super) async fn silent(target: Arc<Target>) -> Outcome {
-    say(target.address, b"").await
+    send_and_wait(target.address, b"").await
 }
 
+/// Sends half of the HTTP/2 preface, so that the server waits for the other half.
 pub(super) async fn half_preface(target: Arc<Target>) -> Outcome {
-    say(target.address, &PREFACE[..PREFACE.len() / 2]).await
+    send_and_wait(target.address, &PREFACE[..PREFACE.len() / 2]).await
 }
 
+/// Begins a TLS handshake with a region, and never completes the handshake.
 pub(super) async fn half_handshake(target: Arc<Target>) -> Outcome {
-    say(target.tls_address, &HALF_HELLO).await
+    send_and_wait(target.tls_address, &HALF_HELLO).await
 }
 
+/// Connects to the port for other regions and sends no byte.
 pub(super) async fn silent_peer(target: Arc<Target>) -> Outcome {
-    say(target.peer_address, b"").await
+    send_and_wait(target.peer_address, b"").await
 }
 
+/// Begins a TLS handshake on the port for other regions.
 pub(super) async fn half_peer_handshake(target: Arc<Target>) -> Outcome {
-    say(target.peer_address, &HALF_HELLO).await
+    send_and_wait(target.peer_address, &HALF_HELLO).await
 }
 
+/// Sends many headers without the empty line that would end the head.
 pub(super) async fn large_head(target: Arc<Target>) -> Outcome {
     let mut head = b"GET / HTTP/1.1\r\nhost: localhost\r\n".to_vec();
     while head.len() < LARGE_HEAD_BYTES {
@@ -42,9 +48,10 @@ pub(super) async fn large_head(target: Arc<Target>) -> Outcome {
         head.extend_from_slice(&[b'x'; 1_000]);
         head.extend_from_slice(b"\r\n");
     }
-    say(target.address, &head).await
+    send_and_wait(target.address, &head).await
 }
 
+/// Sends one byte of a header per second ("Slowloris").
 pub(super) async fn slow_head(target: Arc<Target>) -> Outcome {
     let Ok(mut stream) = TcpStream::connect(target.address).await else {
         return Outcome::NotConnected;
@@ -59,16 +66,17 @@ pub(super) async fn slow_head(target: Arc<Target>) -> Outcome {
     Outcome::Closed
 }
 
+/// Opens an HTTP/2 connection and no stream.
 pub(super) async fn idle_http2(target: Arc<Target>) -> Outcome {
     let Ok(mut connection) = Connection::open(target.address, 65_535).await else {
         return Outcome::NotConnected;
     };
-    while connection.hear().await.is_ok() {}
+    while connection.receive().await.is_ok() {}
     Outcome::Closed
 }
 
 /// Sends bytes and waits until the server ends the connection.
-async fn say(address: SocketAddr, bytes: &[u8]) -> Outcome {
+async fn send_and_wait(address: SocketAddr, bytes: &[u8]) -> Outcome {
     let Ok(mut stream) = TcpStream::connect(address).await else {
         return Outcome::NotConnected;
     };
@@ -76,10 +84,12 @@ async fn say(address: SocketAddr, bytes: &[u8]) -> Outcome {
         return Outcome::Closed;
     }
     let mut answer = Vec::new();
+    // A server without a time limit would keep the attacker here until the deadline.
     let _ = stream.read_to_end(&mut answer).await;
     status_of(&answer)
 }
 
+/// The status of an HTTP/1.1 answer. Any other bytes count as a closed connection.
 fn status_of(answer: &[u8]) -> Outcome {
     let status = answer
         .strip_prefix(b"HTTP/1.1 ")

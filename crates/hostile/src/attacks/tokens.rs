@@ -1,4 +1,4 @@
-//! Tokens of one partition key that ask for more.
+//! Clients that use a token for one partition key on the items of other partition keys.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,6 +14,7 @@ const QUERY: [(&str, &str); 2] = [
     ("x-ms-documentdb-isquery", "true"),
     ("content-type", "application/query+json"),
 ];
+/// The range of all effective partition keys.
 const EPK_RANGE: [(&str, &str); 3] = [
     ("x-ms-start-epk", ""),
     ("x-ms-end-epk", "FF"),
@@ -44,7 +45,7 @@ pub(super) async fn foreign_scopes(target: Arc<Target>) -> Outcome {
         ("POST", without_key, ALL_ITEMS),
     ];
     let (method, headers, body) = &choices[NEXT.fetch_add(1, Ordering::Relaxed) % choices.len()];
-    ask(&target, &target.read_token, method, "docs", headers, body).await
+    send_request(&target, &target.read_token, method, "docs", headers, body).await
 }
 
 /// Writes: a bulk that reads, creates and deletes under other keys, scripts, the container.
@@ -72,10 +73,11 @@ pub(super) async fn foreign_writes(target: Arc<Target>) -> Outcome {
     ];
     let (method, below, headers, body) =
         &choices[NEXT.fetch_add(1, Ordering::Relaxed) % choices.len()];
-    ask(&target, &target.write_token, method, below, headers, body).await
+    send_request(&target, &target.write_token, method, below, headers, body).await
 }
 
-async fn ask(
+/// Sends one request. An answer with an item of another key is the worst outcome of all.
+async fn send_request(
     target: &Target,
     token: &str,
     method: &str,
@@ -94,8 +96,10 @@ async fn ask(
         headers,
         body: body.as_bytes(),
     };
-    match client.ask(request).await {
+    match client.request(request).await {
         Err(_) => Outcome::Closed,
+        // The text of the answer counts, not its status: also an error must not quote a foreign
+        // item.
         Ok(answer) if has_secret(&answer.body) => Outcome::Secret,
         Ok(answer) => Outcome::Status(answer.status),
     }
