@@ -1,9 +1,9 @@
-//! Reads totals out of what test runners print.
+//! Reads totals in the output of test runners.
 
-use crate::outcome::Counts;
+use crate::outcome::TestCounts;
 
-/// `test result: ok. 5 passed; 0 failed; …`, once for each test binary.
-pub(crate) fn cargo(output: &str) -> Counts {
+/// Adds up `test result: ok. 5 passed; 0 failed; …`, once for each test binary.
+pub(crate) fn cargo(output: &str) -> TestCounts {
     output
         .lines()
         .filter(|line| line.starts_with("test result:"))
@@ -11,9 +11,9 @@ pub(crate) fn cargo(output: &str) -> Counts {
         .sum()
 }
 
-/// The last line that looks like `2 failed, 98 passed, 1 error in 3.21s`; after a minute, the time
-/// is followed by `(0:01:02)`.
-pub(crate) fn pytest(output: &str) -> Counts {
+/// Reads the last line of the form `2 failed, 98 passed, 1 error in 3.21s`. After a minute
+/// `(0:01:02)` follows the time.
+pub(crate) fn pytest(output: &str) -> TestCounts {
     output
         .lines()
         .rev()
@@ -27,8 +27,9 @@ pub(crate) fn pytest(output: &str) -> Counts {
         .unwrap_or_default()
 }
 
-/// `ℹ pass 5`, `ℹ fail 0`, `ℹ cancelled 0`, whatever the reporter puts in front.
-pub(crate) fn node(output: &str) -> Counts {
+/// Reads `ℹ pass 5`, `ℹ fail 0`, `ℹ cancelled 0`, whatever the reporter writes before them.
+pub(crate) fn node(output: &str) -> TestCounts {
+    // The totals are at the end, and tests before them may print similar lines.
     let total = |name: &str| {
         output
             .lines()
@@ -37,34 +38,37 @@ pub(crate) fn node(output: &str) -> Counts {
             .find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
             .unwrap_or(0)
     };
-    Counts {
+    TestCounts {
         passed: total("pass "),
+        // Node counts a test that its parent cancelled apart from failures.
         failed: total("fail ") + total("cancelled "),
     }
 }
 
-/// `--- PASS: TestX` and `--- FAIL: TestX`, subtests included.
-pub(crate) fn go(output: &str) -> Counts {
-    let count = |mark: &str| {
+/// Counts `--- PASS: TestX` and `--- FAIL: TestX`, subtests included.
+pub(crate) fn go(output: &str) -> TestCounts {
+    // Subtests have indented lines.
+    let count = |prefix: &str| {
         output
             .lines()
-            .filter(|line| line.trim_start().starts_with(mark))
+            .filter(|line| line.trim_start().starts_with(prefix))
             .count() as u64
     };
-    Counts {
+    TestCounts {
         passed: count("--- PASS:"),
         failed: count("--- FAIL:"),
     }
 }
 
-/// The total `Tests run: 12, Failures: 1, Errors: 0, Skipped: 0` after the per-class lines.
-pub(crate) fn maven(output: &str) -> Counts {
+/// Reads the total `Tests run: 12, Failures: 1, Errors: 0, Skipped: 0` after the lines of each
+/// class.
+pub(crate) fn maven(output: &str) -> TestCounts {
     let Some(total) = output
         .lines()
         .rev()
         .find(|line| line.contains("Tests run:") && !line.contains("Time elapsed"))
     else {
-        return Counts::default();
+        return TestCounts::default();
     };
     let number = |name: &str| {
         total
@@ -78,20 +82,22 @@ pub(crate) fn maven(output: &str) -> Counts {
             .unwrap_or(0)
     };
     let failed = number("Failures:") + number("Errors:");
-    Counts {
+    TestCounts {
+        // Maven's total includes failed and skipped tests.
         passed: number("Tests run:").saturating_sub(failed + number("Skipped:")),
         failed,
     }
 }
 
-/// What a runner said of the tests that failed: the parts that cargo calls `failures:`, one for each
-/// binary; the others say it at the end.
+/// The output of a runner about its failed tests: the parts that cargo calls `failures:`, one for
+/// each binary. Other runners report failures at the end.
 pub(crate) fn failures(output: &str, lines_max: usize) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let mut is_failure = false;
     let of_cargo = lines.iter().filter(|line| {
         is_failure |= **line == "failures:";
         let is_shown = is_failure;
+        // The line with the total ends the part of one binary.
         is_failure &= !line.starts_with("test result:");
         is_shown
     });
@@ -100,13 +106,14 @@ pub(crate) fn failures(output: &str, lines_max: usize) -> String {
         shown = lines;
     }
     shown
+        // The end of an output usually names the cause.
         .split_off(shown.len().saturating_sub(lines_max))
         .join("\n")
 }
 
 /// Adds up `N passed`, `N failed` and `N error(s)` in one line.
-fn pairs(line: &str) -> Counts {
-    let mut counts = Counts::default();
+fn pairs(line: &str) -> TestCounts {
+    let mut counts = TestCounts::default();
     let words: Vec<&str> = line.split_whitespace().collect();
     for pair in words.windows(2) {
         let Ok(number) = pair[0].parse::<u64>() else {
@@ -125,10 +132,10 @@ fn pairs(line: &str) -> Counts {
 mod tests {
     use super::*;
 
-    type Case = (fn(&str) -> Counts, &'static str, Counts);
+    type Case = (fn(&str) -> TestCounts, &'static str, TestCounts);
 
-    fn counts(passed: u64, failed: u64) -> Counts {
-        Counts { passed, failed }
+    fn counts(passed: u64, failed: u64) -> TestCounts {
+        TestCounts { passed, failed }
     }
 
     #[test]

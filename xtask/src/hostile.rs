@@ -1,7 +1,7 @@
-//! `cargo xtask hostile`: attacks a server of this workspace for as long as it is told.
+//! `cargo xtask hostile`: attacks a server of this workspace for the given time.
 //!
-//! The attacks are the crate `hostile`; its program is built without optimisation, since it waits more
-//! than it works, and the server under attack is the release build.
+//! The attacks are the crate `hostile`. Its program is built without optimisation, since it waits
+//! more than it works; the server under attack is the release build.
 
 use std::process::{Command, ExitCode};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::workspace::Workspace;
 
 const MINUTES_DEFAULT: u64 = 3;
-/// Each attack alone takes as many seconds for every minute of the run.
+/// The seconds of each single attack, for every minute of the run.
 const ALONE_SECONDS_A_MINUTE: u64 = 2;
 
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         _ => bail!("cargo xtask hostile takes only --minutes N"),
     };
     let workspace = Workspace::find()?;
+    // A figure of an outdated or unoptimised server would be worthless.
     let mut build = workspace.cargo(&["build", "--release", "--package", "orrery"]);
     if !build.status().context("starting cargo")?.success() {
         bail!("the server does not build");
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     })
 }
 
-/// The program that attacks, on the server that the workspace built.
+/// The attacking program, with the server that the workspace built.
 pub(crate) fn program(workspace: &Workspace) -> Command {
     let mut command = workspace.cargo(&["run", "--quiet", "--package", "orrery-hostile", "--"]);
     command.arg("--server").arg(workspace.server_binary());

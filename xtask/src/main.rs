@@ -1,4 +1,4 @@
-//! Chores of the workspace, as ordinary Rust: `cargo xtask test` sets up and runs every test.
+//! The chores of the workspace, as ordinary Rust: `cargo xtask test` sets up and runs every test.
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 

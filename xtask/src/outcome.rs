@@ -1,16 +1,16 @@
-//! What became of a step.
+//! The outcome of a step.
 
 use std::iter::Sum;
 use std::time::Duration;
 
-/// Tests that passed and failed; a step without tests of its own counts as one.
+/// Passed and failed tests. A step without tests of its own counts as one test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TestCounts {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
 }
 
-impl Sum for Counts {
+impl Sum for TestCounts {
     fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
         counts.fold(Self::default(), |total, more| Self {
             passed: total.passed + more.passed,
@@ -19,18 +19,20 @@ impl Sum for Counts {
     }
 }
 
+/// The result of a step. Only some results are failures.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    Ran(Counts),
-    /// The toolchain this suite needs is not installed here.
+    Ran(TestCounts),
+    /// The toolchain of this suite is not installed.
     Missing(&'static str),
-    /// There is nothing to run, or running it would test the wrong thing.
+    /// The suite does not exist, or it would test an outdated server.
     Skipped(String),
-    /// The step could not be carried out.
+    /// The step failed before it had a result.
     Broken(String),
 }
 
 impl Outcome {
+    /// A missing toolchain is no failure: a developer need not install every SDK.
     pub(crate) fn is_failure(&self) -> bool {
         match self {
             Self::Ran(counts) => counts.failed > 0,
@@ -39,22 +41,23 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> TestCounts {
         match self {
             Self::Ran(counts) => *counts,
-            Self::Broken(_) => Counts {
+            Self::Broken(_) => TestCounts {
                 passed: 0,
                 failed: 1,
             },
-            Self::Missing(_) | Self::Skipped(_) => Counts::default(),
+            Self::Missing(_) | Self::Skipped(_) => TestCounts::default(),
         }
     }
 }
 
+/// A step that has ended.
 pub(crate) struct Report {
     pub(crate) title: &'static str,
     pub(crate) outcome: Outcome,
     pub(crate) elapsed: Duration,
-    /// What its programs printed.
+    /// The output of the programs of the step.
     pub(crate) output: String,
 }

@@ -1,11 +1,12 @@
 //! The steps of `cargo xtask test`, in order: cheap checks first, suites against the server last.
 //!
-//! A failing step does not stop the later ones. Only the server is special: when it does not build,
-//! the suites are skipped rather than run against an older binary. Suites of clients wait more than they
-//! work, so two of them run at once.
+//! A failing step does not stop the later ones. Only the server build is special: if it fails, the
+//! suites are skipped instead of running against an older binary. Client suites wait more than they
+//! work, so two of them run at the same time.
 
 mod crash;
 mod deny;
+mod dotnet;
 mod explorer;
 mod go;
 mod hostile;
@@ -27,115 +28,125 @@ use crate::outcome::{Outcome, Report};
 use crate::summary;
 use crate::workspace::Workspace;
 
+/// One row of the table of steps.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    kind: Kind,
+    kind: StepKind,
     run: fn(&Workspace, &Console) -> Result<Outcome>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Of the workspace itself.
+enum StepKind {
+    /// A check of the workspace itself.
     Own,
-    /// Loads the server, or stops it: alone with it.
+    /// A step that loads or stops the server, and so runs alone.
     Server,
-    /// Programs of clients, beside each other. The longest are first, so that the last end together.
+    /// Client programs, which run beside each other. The longest are first, so that the last ones
+    /// end together.
     Suite,
 }
 
+/// The number of suites that run at the same time.
 const AT_ONCE: usize = 2;
 
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "fmt",
         title: "formatting",
-        kind: Kind::Own,
+        kind: StepKind::Own,
         run: rust::format,
     },
     Step {
         name: "clippy",
         title: "lints",
-        kind: Kind::Own,
+        kind: StepKind::Own,
         run: rust::lint,
     },
     Step {
         name: "deny",
         title: "licences and sources",
-        kind: Kind::Own,
+        kind: StepKind::Own,
         run: deny::rules,
     },
     Step {
         name: "advisories",
         title: "known holes",
-        kind: Kind::Own,
+        kind: StepKind::Own,
         run: deny::advisories,
     },
     Step {
         name: "rust",
         title: "workspace tests",
-        kind: Kind::Own,
+        kind: StepKind::Own,
         run: rust::test,
     },
     Step {
         name: SERVER,
         title: "release build",
-        kind: Kind::Own,
+        kind: StepKind::Own,
         run: rust::build_server,
     },
     Step {
         name: "python",
         title: "Python SDK",
-        kind: Kind::Suite,
+        kind: StepKind::Suite,
         run: python::run,
     },
     Step {
         name: "js",
         title: "JavaScript SDK",
-        kind: Kind::Suite,
+        kind: StepKind::Suite,
         run: javascript::run,
     },
     Step {
         name: "explorer",
         title: "explorer in Chromium",
-        kind: Kind::Suite,
+        kind: StepKind::Suite,
         run: explorer::run,
     },
     Step {
         name: "rust-sdk",
         title: "Rust SDK",
-        kind: Kind::Suite,
+        kind: StepKind::Suite,
         run: rust_sdk::run,
     },
     Step {
         name: "java",
         title: "Java SDK",
-        kind: Kind::Suite,
+        kind: StepKind::Suite,
         run: java::run,
     },
     Step {
         name: "go",
         title: "Go SDK",
-        kind: Kind::Suite,
+        kind: StepKind::Suite,
         run: go::run,
+    },
+    Step {
+        name: "dotnet",
+        title: ".NET SDKs",
+        kind: StepKind::Suite,
+        run: dotnet::run,
     },
     Step {
         name: "crash",
         title: "crash test",
-        kind: Kind::Server,
+        kind: StepKind::Server,
         run: crash::run,
     },
     Step {
         name: "hostile",
         title: "attacks",
-        kind: Kind::Server,
+        kind: StepKind::Server,
         run: hostile::run,
     },
 ];
 
+/// The name of the step that builds the server.
 const SERVER: &str = "build";
 
-/// The named steps in the order of the table, plus the server for those that talk to it.
+/// The named steps in the order of the table, and the server build for steps that need the server.
 pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Step>> {
     if let Some(unknown) = names
         .iter()
@@ -148,9 +159,10 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Step>> {
         );
     }
     let named = |step: &Step| names.is_empty() || names.iter().any(|name| name == step.name);
+    // Any suite needs the server, unless the caller names a binary.
     let server = STEPS
         .iter()
-        .any(|step| step.kind != Kind::Own && named(step))
+        .any(|step| step.kind != StepKind::Own && named(step))
         && std::env::var_os("ORRERY_BIN").is_none();
     Ok(STEPS
         .iter()
@@ -158,12 +170,15 @@ pub(crate) fn select(names: &[String]) -> Result<Vec<&'static Step>> {
         .collect())
 }
 
+/// Runs the steps in order. Consecutive suites are one group.
 pub(crate) fn run(chosen: &[&'static Step], workspace: &Workspace) -> Vec<Report> {
     let mut reports = Vec::new();
     let mut server_failed = false;
-    for group in chosen.chunk_by(|one, other| one.kind == Kind::Suite && other.kind == Kind::Suite)
+    for group in
+        chosen.chunk_by(|one, other| one.kind == StepKind::Suite && other.kind == StepKind::Suite)
     {
-        let skips = server_failed && group.iter().any(|step| step.kind != Kind::Own);
+        // An old binary may still exist, and tests of it would be misleading.
+        let skips = server_failed && group.iter().any(|step| step.kind != StepKind::Own);
         let done = match group {
             [step] => vec![step.run_alone(workspace, skips)],
             steps => run_at_once(steps, workspace, skips),
@@ -175,36 +190,40 @@ pub(crate) fn run(chosen: &[&'static Step], workspace: &Workspace) -> Vec<Report
     reports
 }
 
-/// Some at once; each is shown when it is done.
+/// Runs two steps at a time. Each step shows its output when it is done.
 fn run_at_once(steps: &[&'static Step], workspace: &Workspace, skips: bool) -> Vec<Report> {
     let todo = Mutex::new(steps.iter().enumerate());
     let done = Mutex::new(Vec::new());
+    // The lock is held only while a thread takes its next step.
     let next = || todo.lock().ok()?.next();
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
-                while let Some((place, step)) = next() {
-                    summary::begun(step.title);
+                while let Some((index, step)) = next() {
+                    summary::print_begin(step.title);
                     let report = step.run_with(Console::silent(), workspace, skips);
-                    summary::ended(&report);
+                    summary::print_end(&report);
                     if let Ok(mut done) = done.lock() {
-                        done.push((place, report));
+                        done.push((index, report));
                     }
                 }
             });
         }
     });
     let mut done = done.into_inner().unwrap_or_default();
-    done.sort_by_key(|(place, _)| *place);
+    // The summary has the order of the table, whatever step ended first.
+    done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, report)| report).collect()
 }
 
 impl Step {
+    /// Runs a step that shows its output as it comes.
     fn run_alone(&self, workspace: &Workspace, skips: bool) -> Report {
         summary::heading(self.title);
         self.run_with(Console::live(), workspace, skips)
     }
 
+    /// Runs a step, and turns its errors into outcomes, so that later steps run too.
     fn run_with(&self, console: Console, workspace: &Workspace, skips: bool) -> Report {
         let started = Instant::now();
         let outcome = if skips {
@@ -222,7 +241,7 @@ impl Step {
     }
 }
 
-/// The suites of other languages may live elsewhere or not at all in a partial checkout.
+/// The outcome of a suite that a partial checkout does not have.
 fn absent(workspace: &Workspace, suite: &str, marker: &str) -> Option<Outcome> {
     let absent = !workspace.suite(suite).join(marker).exists();
     absent.then(|| Outcome::Skipped(format!("there is no tests/sdk/{suite}/{marker}")))

@@ -1,28 +1,30 @@
-//! The table at the end, and a last line that a script can read.
+//! The table at the end, and a last line for scripts.
 
 use std::io::IsTerminal;
 
 use crate::counts;
-use crate::outcome::{Counts, Outcome, Report};
+use crate::outcome::{Outcome, Report, TestCounts};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
 const YELLOW: &str = "33";
 
-/// So much of a step that failed is shown again at the end, where it is found.
+/// The last lines of a failed step that the summary shows again.
 const LINES_AGAIN: usize = 60;
 
-pub(crate) fn begun(title: &str) {
+/// Announces a step whose output appears only at its end.
+pub(crate) fn print_begin(title: &str) {
     println!("\n{title} has begun");
 }
 
-/// For a step whose output nobody has seen yet.
-pub(crate) fn ended(report: &Report) {
+/// Prints the output of a step that ran beside another one.
+pub(crate) fn print_end(report: &Report) {
     let heading = paint("1", &format!("=== {} ===", report.title));
-    // One call, so that no other step writes in between.
+    // A single call prevents output of other steps in between.
     println!("\n{heading}\n{}", report.output);
 }
 
+/// Prints the failures again, the table, and the totals.
 pub(crate) fn print(reports: &[Report]) {
     for report in reports.iter().filter(|report| report.outcome.is_failure()) {
         heading(&format!("{}: what failed", report.title));
@@ -39,6 +41,7 @@ pub(crate) fn print(reports: &[Report]) {
             detail(&report.outcome)
         );
     }
+    // Missing suites are named last, because a reader overlooks them in the table.
     let missing: Vec<&Report> = reports
         .iter()
         .filter(|report| matches!(report.outcome, Outcome::Missing(_)))
@@ -53,14 +56,16 @@ pub(crate) fn print(reports: &[Report]) {
             println!("{}", paint(YELLOW, &line));
         }
     }
-    let total: Counts = reports.iter().map(|report| report.outcome.counts()).sum();
+    let total: TestCounts = reports.iter().map(|report| report.outcome.counts()).sum();
     println!("\n{} passed, {} failed", total.passed, total.failed);
 }
 
+/// Prints a heading.
 pub(crate) fn heading(text: &str) {
     println!("\n{}", paint("1", &format!("=== {text} ===")));
 }
 
+/// The colour and the word for an outcome.
 fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
     match outcome {
         Outcome::Ran(_) | Outcome::Broken(_) if outcome.is_failure() => (RED, "FAILED"),
@@ -70,6 +75,7 @@ fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
     }
 }
 
+/// The last column of the table.
 fn detail(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Ran(counts) => format!("{} passed, {} failed", counts.passed, counts.failed),
@@ -78,6 +84,7 @@ fn detail(outcome: &Outcome) -> String {
     }
 }
 
+/// Colours the text, unless the output is a file or `NO_COLOR` is set.
 fn paint(code: &str, text: &str) -> String {
     if std::env::var_os("NO_COLOR").is_none() && std::io::stdout().is_terminal() {
         format!("\x1b[{code}m{text}\x1b[0m")

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-/// The first of these programs on the path; Windows spells some of them with an extension.
+/// The first of these programs on the path. Windows adds an extension to some of them.
 pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let extensions: &[&str] = if cfg!(windows) {

@@ -1,4 +1,5 @@
-//! Where things are: the root, the target directory, the server binary the SDK suites talk to.
+//! The paths of the workspace: its root, its target directory, and the server binary for the SDK
+//! suites.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+/// The paths that all steps share.
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
     pub(crate) target: PathBuf,
@@ -13,6 +15,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// Finds the paths from the location of this package and from the environment.
     pub(crate) fn find() -> Result<Self> {
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = manifest
@@ -23,6 +26,7 @@ impl Workspace {
             Some(chosen) => root.join(chosen),
             None => root.join("target"),
         };
+        // cargo sets this variable to itself, so that all steps use the same toolchain.
         let cargo = env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from);
         Ok(Self {
             root,
@@ -31,13 +35,14 @@ impl Workspace {
         })
     }
 
+    /// A cargo command in the root of the workspace.
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.cargo);
         command.current_dir(&self.root).args(arguments);
         command
     }
 
-    /// `ORRERY_BIN` if the caller set it, otherwise what the release build makes.
+    /// `ORRERY_BIN` if the caller set it, otherwise the binary of the release build.
     pub(crate) fn server_binary(&self) -> PathBuf {
         match env::var_os("ORRERY_BIN") {
             Some(chosen) => self.root.join(chosen),
@@ -48,7 +53,8 @@ impl Workspace {
         }
     }
 
-    /// A program run inside the folder of an SDK suite, told which server to test.
+    /// A command that runs a program in the folder of an SDK suite, with the path of the server
+    /// binary.
     pub(crate) fn in_suite(&self, program: &Path, suite: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -57,6 +63,7 @@ impl Workspace {
         command
     }
 
+    /// The folder of an SDK suite.
     pub(crate) fn suite(&self, suite: &str) -> PathBuf {
         self.root.join("tests").join("sdk").join(suite)
     }

@@ -1,5 +1,5 @@
-//! The explorer in a browser: its bundle is rebuilt and compared, then every screen is opened against
-//! the server. Pictures of them are below the target directory.
+//! The explorer in a browser. The step rebuilds the bundle and compares it, then opens every screen
+//! against the server. Screenshots are below the target directory.
 
 use std::process::Command;
 
@@ -20,6 +20,7 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     let Some(npm) = tools::find(&["npm"]) else {
         return Ok(Outcome::Missing("npm"));
     };
+    // The variable takes precedence over installed browsers.
     let chosen = std::env::var_os("CHROMIUM").map(std::path::PathBuf::from);
     let installed = || tools::find(&["chromium", "chromium-browser", "google-chrome"]);
     let Some(chromium) = chosen.or_else(installed) else {
@@ -30,7 +31,7 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     let mut tests = Command::new(node);
     tests
         .current_dir(&suite)
-        // One file at a time: each has a server and a browser of its own.
+        // One file at a time, since each file starts a server and a browser of its own.
         .args(["--test", "--test-concurrency=1", "--test-reporter=spec"])
         .env("ORRERY_BIN", workspace.server_binary())
         .env("CARGO_TARGET_DIR", &workspace.target)

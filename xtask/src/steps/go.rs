@@ -1,4 +1,4 @@
-//! The Go suite; the module cache is the user's own.
+//! The Go suite, with the module cache of the user.
 
 use anyhow::Result;
 
@@ -16,6 +16,6 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
         return Ok(Outcome::Missing("go"));
     };
     let mut suite = workspace.in_suite(&go, "go");
-    // The server is an input that Go's test cache does not see.
+    // Go's test cache does not see the server binary, so cached results would be wrong.
     console.count(suite.args(["test", "-v", "-count=1", "./..."]), counts::go)
 }

@@ -1,6 +1,5 @@
-//! Runs all attacks at once for a few seconds. The step prints how much slower honest clients
-//! become, and does not fail because of that: other programs on a busy machine slow them down as
-//! well.
+//! Runs all attacks at once for a few seconds. The step prints the latencies of honest clients and
+//! does not fail because of them: other programs on a busy machine slow honest clients down too.
 
 use anyhow::Result;
 

@@ -16,6 +16,7 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     let Some(node) = tools::find(&["node"]) else {
         return Ok(Outcome::Missing("node"));
     };
+    // Without npm the packages of the suite cannot be installed.
     let Some(npm) = tools::find(&["npm"]) else {
         return Ok(Outcome::Missing("npm"));
     };

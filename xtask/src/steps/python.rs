@@ -38,6 +38,7 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
         "--disable-pip-version-check",
     ];
     let requirements = workspace.suite("python").join("requirements.txt");
+    // pip compares versions itself and returns quickly if all packages are there.
     console.prepare(
         Command::new(&python)
             .args(install)
@@ -48,6 +49,7 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     let mut suite = workspace.in_suite(&python, "python");
     suite
         .args(["-m", "pytest"])
+        // Bytecode files would clutter the folder of the suite.
         .env("PYTHONDONTWRITEBYTECODE", "1");
     console.count(&mut suite, counts::pytest)
 }

@@ -1,5 +1,5 @@
-//! The suite of the official Rust SDK: a workspace of its own, so that its dependencies stay out of
-//! ours.
+//! The suite of the official Rust SDK. The suite is a separate workspace, so that its dependencies
+//! stay out of the workspace of Orrery.
 
 use anyhow::Result;
 
@@ -15,6 +15,7 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
     let mut suite = workspace.cargo(&["test", "--no-fail-fast", "--quiet"]);
     suite
         .current_dir(workspace.suite("rust"))
+        // A separate directory, so that the two workspaces do not overwrite each other's builds.
         .env("CARGO_TARGET_DIR", workspace.target.join("sdk-rust"))
         .env("ORRERY_BIN", workspace.server_binary());
     console.count(&mut suite, counts::cargo)
