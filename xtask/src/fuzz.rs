@@ -1,13 +1,12 @@
-//! `cargo xtask fuzz`: mangled input for everything that reads what clients and other regions send,
-//! and programs that nobody wrote for the sandbox of scripts.
+//! `cargo xtask fuzz`: mangled input for every parser of messages from clients and other regions,
+//! and programs that attack the sandbox of scripts.
 //!
-//! Inputs are queries, documents and requests that are known to work, changed at random. There is
-//! no feedback from the compiler, so that any toolchain will do. The work is done by tests, one of
-//! this package and one of `orrery-script`: short runs of them are among the ordinary tests, and this
-//! command makes them long.
+//! Inputs are valid queries, documents and requests, changed at random. The fuzzer uses no feedback
+//! from the compiler, so that any toolchain can run it. Tests do the work, one of this package and
+//! one of `orrery-script`: short runs of both are ordinary tests, and this command makes them long.
 //!
-//! A round is a few thousand inputs that follow from its number alone. A finding names the round,
-//! and the command with that number as seed begins with it.
+//! A round has a few thousand inputs that its number alone determines. A finding names its round,
+//! and the command with this number as its seed begins with that round.
 
 #[cfg(test)]
 mod corpus;
@@ -31,14 +30,17 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
+/// The variable with the duration of a run.
 const SECONDS: &str = "ORRERY_FUZZ_SECONDS";
+/// The variable with the number of the first round.
 const SEED: &str = "ORRERY_FUZZ_SEED";
-/// Names the file that says which round is going on, for the case that the process dies in it.
+/// The variable with the path of a file that names the present round, in case the process dies in
+/// it.
 const ROUND_FILE: &str = "ORRERY_FUZZ_ROUND_FILE";
 
 const MINUTES_DEFAULT: u64 = 5;
 
-/// A test that a run consists of, and how much of the time it gets.
+/// A test of a fuzz run, with its share of the time.
 struct Part {
     arguments: &'static [&'static str],
     quarters: u64,
@@ -62,6 +64,7 @@ const PARTS: [Part; 2] = [
     },
 ];
 
+/// Runs the parsers and then the scripts. A failure of the first one does not skip the second.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     let options = Options::parse(arguments)?;
     let workspace = Workspace::find()?;
@@ -73,12 +76,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         command
             .args(part.arguments)
             .arg("--nocapture")
+            // A quarter of a minute has 15 seconds.
             .env(SECONDS, (options.minutes * 15 * part.quarters).to_string())
             .env(SEED, options.seed.to_string())
             .env(ROUND_FILE, &round_file);
         let status = command.status().context("starting cargo")?;
         let round = fs::read_to_string(&round_file).ok();
-        // It is only there if a run has begun, and a run that ends removes it.
+        // The file exists only while a run is in progress, since a run removes it at its end.
         if let Some(round) = round {
             println!("the process died in this round: cargo xtask fuzz --seed {round}");
             fs::remove_file(&round_file).context("removing the mark of the round")?;
@@ -90,10 +94,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     Ok(code)
 }
 
+/// The path contains the process id, so that two runs never share the file.
 fn round_file() -> PathBuf {
     std::env::temp_dir().join(format!("orrery-fuzz-{}", std::process::id()))
 }
 
+/// The flags of the command.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     minutes: u64,
@@ -124,9 +130,10 @@ impl Options {
     }
 }
 
-/// Different for every run, and short enough to be typed.
+/// A seed that differs for every run and is short enough to type.
 fn seed_of_the_moment() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    // Multiples of 1000: runs of successive seconds do not repeat each other's rounds.
     since.map_or(0, |since| since.as_secs() % 1_000_000 * 1000)
 }
 

@@ -1,4 +1,4 @@
-//! What inputs are made from: the queries and documents of the tests, and a few requests.
+//! The corpus: the queries and documents of the tests, and a few requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,9 +10,9 @@ use orrery_json::{Value, parse_bounded};
 use super::random::Random;
 use super::targets;
 
-/// What an input is meant to be.
+/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum InputKind {
     Query,
     Json,
     Binary,
@@ -22,16 +22,18 @@ pub(super) enum Kind {
     Resume,
     Token,
     Frame,
-    Note,
+    StoredRecord,
 }
 
+/// The valid inputs of each kind.
 pub(super) struct Corpus {
-    inputs: BTreeMap<Kind, Vec<Vec<u8>>>,
-    /// For queries.
+    inputs: BTreeMap<InputKind, Vec<Vec<u8>>>,
+    /// The words of queries.
     query_words: Vec<&'static str>,
 }
 
 impl Corpus {
+    /// Loads the recorded test data of the workspace.
     pub(super) fn load() -> Corpus {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
@@ -50,8 +52,10 @@ impl Corpus {
             let query = format!("SELECT VALUE c.id FROM c WHERE {filter}");
             query.into_bytes()
         }));
+        // Sorted, since a round must choose the same inputs on every machine.
         queries.sort();
         queries.dedup();
+        // The corpus lives as long as the process, so the leak is bounded.
         let calls = calls(&queries).into_iter().map(|call| &*call.leak());
         let words = QUERY_WORDS.iter().chain(FILTERS).copied();
         let query_words = words.chain(calls).collect();
@@ -59,17 +63,18 @@ impl Corpus {
         let resumes = targets::resumes(&queries);
         let tokens = targets::tokens();
         let inputs = BTreeMap::from([
-            (Kind::Query, queries),
-            (Kind::Json, documents),
-            (Kind::Binary, binaries()),
-            (Kind::Definition, bytes(DEFINITIONS)),
-            (Kind::Request, bytes(REQUESTS)),
-            (Kind::Headers, bytes(HEADERS)),
-            (Kind::Resume, resumes),
-            (Kind::Token, tokens),
-            (Kind::Frame, targets::frames()),
-            (Kind::Note, targets::notes()),
+            (InputKind::Query, queries),
+            (InputKind::Json, documents),
+            (InputKind::Binary, binaries()),
+            (InputKind::Definition, bytes(DEFINITIONS)),
+            (InputKind::Request, bytes(REQUESTS)),
+            (InputKind::Headers, bytes(HEADERS)),
+            (InputKind::Resume, resumes),
+            (InputKind::Token, tokens),
+            (InputKind::Frame, targets::frames()),
+            (InputKind::StoredRecord, targets::stored_records()),
         ]);
+        // A kind without inputs would silently test nothing.
         assert!(inputs.values().all(|inputs| !inputs.is_empty()));
         Corpus {
             inputs,
@@ -77,22 +82,27 @@ impl Corpus {
         }
     }
 
-    pub(super) fn of(&self, kind: Kind) -> &[Vec<u8>] {
+    /// The valid inputs of one kind.
+    pub(super) fn of(&self, kind: InputKind) -> &[Vec<u8>] {
         self.inputs.get(&kind).map_or(&[], Vec::as_slice)
     }
 
     /// Words that are worth inserting.
-    pub(super) fn words(&self, kind: Kind) -> &[&'static str] {
+    pub(super) fn words(&self, kind: InputKind) -> &[&'static str] {
         match kind {
-            Kind::Query => &self.query_words,
-            Kind::Definition => DEFINITION_WORDS,
-            Kind::Json | Kind::Binary | Kind::Request | Kind::Headers => JSON_WORDS,
-            Kind::Resume | Kind::Token | Kind::Frame | Kind::Note => &["A", "_", "-", "\0", "\x7f"],
+            InputKind::Query => &self.query_words,
+            InputKind::Definition => DEFINITION_WORDS,
+            InputKind::Json | InputKind::Binary | InputKind::Request | InputKind::Headers => {
+                JSON_WORDS
+            }
+            InputKind::Resume | InputKind::Token | InputKind::Frame | InputKind::StoredRecord => {
+                &["A", "_", "-", "\0", "\x7f"]
+            }
         }
     }
 }
 
-/// Texts called `query`, and the documents they are about.
+/// Collects the texts called `query`, and the documents of these queries.
 fn collect(value: &Value, queries: &mut Vec<Vec<u8>>, documents: &mut Vec<Vec<u8>>) {
     match value {
         Value::Array(elements) => {
@@ -117,7 +127,7 @@ fn collect(value: &Value, queries: &mut Vec<Vec<u8>>, documents: &mut Vec<Vec<u8
     }
 }
 
-/// Calls of every function that a query calls, with all kinds of arguments.
+/// Calls of every function in the queries, with arguments of all kinds.
 fn calls(queries: &[Vec<u8>]) -> Vec<String> {
     let mut names = BTreeSet::new();
     for query in queries {
@@ -128,9 +138,11 @@ fn calls(queries: &[Vec<u8>]) -> Vec<String> {
             names.extend(name.map(str::to_owned));
         }
     }
+    // A constant seed: the corpus is the same in every run.
     let mut random = Random::new(1);
     let mut calls = Vec::new();
     for name in names {
+        // Keywords and subqueries stand before a parenthesis too.
         let Some((low, high)) = function_arity(&name) else {
             continue;
         };
@@ -146,15 +158,17 @@ fn calls(queries: &[Vec<u8>]) -> Vec<String> {
     calls
 }
 
-/// The blocks of the specifications.
+/// Collects the code blocks of the specifications.
 fn specified(directory: &Path, queries: &mut Vec<Vec<u8>>, documents: &mut Vec<Vec<u8>>) {
     let entries = fs::read_dir(directory).expect("specifications");
     let mut files: Vec<_> = entries
         .map(|entry| entry.expect("a directory can be listed").path())
         .collect();
+    // The order of a directory listing differs between file systems.
     files.sort();
     for file in files {
         let text = fs::read_to_string(file).expect("a specification");
+        // The language of a block is on the line of its fence.
         for block in text.split("\n```").skip(1) {
             let (kind, text) = block.split_once('\n').unwrap_or((block, ""));
             match kind {
@@ -200,7 +214,7 @@ const QUERY_WORDS: &[&str] = &[
     "IntDiv(-9223372036854775808, -1)", "IntBitLeftShift(1, 64)", "LEFT('é', 1)", "StringToArray('[[1]]')",
 ];
 
-/// Conditions that indexes serve, wholly or in part.
+/// Conditions that indexes serve completely or in part.
 #[rustfmt::skip]
 const FILTERS: &[&str] = &[
     "c.a > 1", "c.a <= -2.5", "c.a = 1", "c.a = null", "c.a != true", "c.text = 'abc'", "c.text >= 'a' AND c.text < 'b'",
@@ -215,6 +229,7 @@ const FILTERS: &[&str] = &[
     "true ORDER BY c.a, c.text DESC", "c.a = 1 ORDER BY c.a DESC, c.text ASC", "c.a = c.o.x", "c.age % 2 = 0 AND c.a >= 1",
 ];
 
+/// The calls of each function, each with other arguments.
 const CALLS_OF_FUNCTION: usize = 24;
 
 #[rustfmt::skip]

@@ -1,47 +1,50 @@
-//! A panic: caught, told apart from others by its place, and made small.
+//! A panic: caught, identified by its source location, and minimised.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-/// How long an input is made smaller.
+/// How long an input is minimised.
 const TIME_MAX: Duration = Duration::from_secs(3);
 
 thread_local! {
-    /// While an input runs, its panics come here and not to the terminal.
+    /// The panics of the running input, which are not printed.
     static CAUGHT: RefCell<Option<Vec<Panic>>> = const { RefCell::new(None) };
 }
 
+/// One panic. Panics at the same source location are one finding.
 #[derive(Debug, Clone)]
 pub(super) struct Panic {
-    pub(super) place: String,
+    pub(super) location: String,
     pub(super) message: String,
 }
 
-/// Runs a target; says whether it took the input for valid.
+/// Runs a target. Returns whether the target accepts the input as valid.
 pub(super) fn catch(run: impl FnOnce() -> bool) -> Result<bool, Panic> {
     static HOOK: Once = Once::new();
     HOOK.call_once(set_hook);
+    // From here on the hook collects the panics of this thread.
     CAUGHT.set(Some(Vec::new()));
     let outcome = panic::catch_unwind(AssertUnwindSafe(run));
+    // The first panic is the cause; a second one may come from a destructor.
     let caught = CAUGHT.take().and_then(|caught| caught.into_iter().next());
     outcome.map_err(|_| {
         caught.unwrap_or(Panic {
-            place: "unknown".to_owned(),
+            location: "unknown".to_owned(),
             message: String::new(),
         })
     })
 }
 
-/// Panics of other tests are shown as ever.
+/// Installs the panic hook. Panics of other tests are printed as usual.
 fn set_hook() {
     let shown = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         let is_caught = CAUGHT.with_borrow_mut(|caught| match caught {
             Some(caught) => {
                 caught.push(Panic {
-                    place: info.location().map(ToString::to_string).unwrap_or_default(),
+                    location: info.location().map(ToString::to_string).unwrap_or_default(),
                     message: info.payload_as_str().unwrap_or_default().to_owned(),
                 });
                 true
@@ -54,23 +57,25 @@ fn set_hook() {
     }));
 }
 
-/// Removes what the panic does not need.
+/// Removes the bytes that are not needed for the panic.
 pub(super) fn minimise(input: Vec<u8>, panics: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let begun = Instant::now();
     let mut smallest = input;
+    // Large pieces first: most of the input is usually irrelevant.
     let mut length = smallest.len() / 2;
     while length > 0 {
-        let mut place = 0;
-        while place < smallest.len() {
+        let mut position = 0;
+        while position < smallest.len() {
             if begun.elapsed() > TIME_MAX {
                 return smallest;
             }
-            let end = (place + length).min(smallest.len());
-            let shorter = [&smallest[..place], &smallest[end..]].concat();
+            // The position stays the same after a success, because the next bytes moved to it.
+            let end = (position + length).min(smallest.len());
+            let shorter = [&smallest[..position], &smallest[end..]].concat();
             if panics(&shorter) {
                 smallest = shorter;
             } else {
-                place = end;
+                position = end;
             }
         }
         length /= 2;
@@ -92,7 +97,7 @@ mod tests {
         };
         assert!(panics(b"abc").is_ok());
         let found = panics(b"abxc").expect_err("it panics");
-        assert!(found.message.contains("an x") && found.place.contains("finding.rs"));
+        assert!(found.message.contains("an x") && found.location.contains("finding.rs"));
         let smallest = minimise(b"abcdefxghi".to_vec(), |input| panics(input).is_err());
         assert_eq!(smallest, b"x");
     }

@@ -1,12 +1,15 @@
-//! Changes to an input: some to its bytes, some to its words.
+//! Random changes to an input: some to its bytes, some to its words.
 
 use std::ops::Range;
 
 use super::random::Random;
 
+/// Longer inputs cost time and rarely find more.
 const BYTES_MAX: usize = 6000;
+/// More levels than any parser here accepts.
 const NESTING_MAX: usize = 300;
 
+/// Numbers at the limits of the common types, and malformed numbers.
 const NUMBERS: &[&str] = &[
     "0",
     "-1",
@@ -34,6 +37,7 @@ const NUMBERS: &[&str] = &[
     "0x10",
 ];
 
+/// Pairs that nest a word. Repeated, they test the recursion limits of parsers.
 const BRACKETS: &[(&str, &str)] = &[
     ("(", ")"),
     ("[", "]"),
@@ -50,21 +54,27 @@ const BRACKETS: &[(&str, &str)] = &[
 #[derive(Clone, Copy)]
 pub(super) struct Pool<'a> {
     pub(super) known: &'a [Vec<u8>],
-    /// Changed ones that turned out to be valid.
-    pub(super) kept: &'a [Vec<u8>],
+    /// Changed inputs that turned out to be valid.
+    pub(super) valid_inputs: &'a [Vec<u8>],
 }
 
 impl<'a> Pool<'a> {
+    /// Chooses an input. Valid changed inputs have half of the chance, so that changes accumulate.
     pub(super) fn choice(&self, random: &mut Random) -> Option<&'a [u8]> {
-        let from_kept = random.chance(2) && !self.kept.is_empty();
-        let inputs = if from_kept { self.kept } else { self.known };
+        let from_valid = random.chance(2) && !self.valid_inputs.is_empty();
+        let inputs = if from_valid {
+            self.valid_inputs
+        } else {
+            self.known
+        };
         random.choice(inputs).map(Vec::as_slice)
     }
 }
 
-/// Changes `input` at random; `others` are inputs of the same kind, `words` are worth inserting.
+/// Changes `input` at random. `others` are inputs of the same kind, and `words` are worth
+/// inserting.
 pub(super) fn mutate(input: &mut Vec<u8>, others: &Pool<'_>, words: &[&str], random: &mut Random) {
-    // Input with changed bytes is mostly refused at once, so words are changed more often.
+    // Input with changed bytes is mostly invalid, so words are changed more often.
     let change = if random.chance(4) {
         change_bytes
     } else {
@@ -76,9 +86,11 @@ pub(super) fn mutate(input: &mut Vec<u8>, others: &Pool<'_>, words: &[&str], ran
             break;
         }
     }
+    // Repeated splicing would let inputs grow without bound.
     input.truncate(BYTES_MAX);
 }
 
+/// Changes bytes without regard to words.
 fn change_bytes(input: &mut Vec<u8>, others: &Pool<'_>, _: &[&str], random: &mut Random) {
     match random.below(6) {
         0 => flip(input, random),
@@ -100,6 +112,7 @@ fn change_bytes(input: &mut Vec<u8>, others: &Pool<'_>, _: &[&str], random: &mut
     }
 }
 
+/// Changes words, and leaves most of the syntax intact.
 fn change_words(input: &mut Vec<u8>, others: &Pool<'_>, words: &[&str], random: &mut Random) {
     match random.below(10) {
         0 => insert_word(input, words, random),
@@ -112,37 +125,42 @@ fn change_words(input: &mut Vec<u8>, others: &Pool<'_>, words: &[&str], random: 
     }
 }
 
+/// Flips one bit.
 fn flip(input: &mut [u8], random: &mut Random) {
-    let place = random.below(input.len());
-    if let Some(byte) = input.get_mut(place) {
+    let position = random.below(input.len());
+    if let Some(byte) = input.get_mut(position) {
         *byte ^= 1 << random.below(8);
     }
 }
 
+/// Replaces one byte by a byte that many parsers treat specially.
 fn set(input: &mut [u8], random: &mut Random) {
     const BYTES: &[u8] = b"\0\x01\x7f\x80\xff \"'\\/{}[]().,:@*?%_$-+0123456789eE\n";
-    let place = random.below(input.len());
-    if let (Some(byte), Some(new)) = (input.get_mut(place), random.choice(BYTES)) {
+    let position = random.below(input.len());
+    if let (Some(byte), Some(new)) = (input.get_mut(position), random.choice(BYTES)) {
         *byte = *new;
     }
 }
 
+/// Inserts bytes at a random position.
 fn insert(input: &mut Vec<u8>, bytes: &[u8], random: &mut Random) {
-    let place = random.below(input.len() + 1);
-    input.splice(place..place, bytes.iter().copied());
+    let position = random.below(input.len() + 1);
+    input.splice(position..position, bytes.iter().copied());
 }
 
+/// Inserts a word after another word.
 fn insert_word(input: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let Some(word) = random.choice(words).map(|word| format!(" {word} ")) else {
         return;
     };
-    let place = match random.choice(&spans(input)) {
+    let position = match random.choice(&spans(input)) {
         Some(span) => span.end,
         None => 0,
     };
-    input.splice(place..place, word.into_bytes());
+    input.splice(position..position, word.into_bytes());
 }
 
+/// Replaces a word by one of `words`.
 fn replace_word(input: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     let spans = words_of(input, random);
     if let (Some(span), Some(word)) = (random.choice(&spans), random.choice(words)) {
@@ -150,7 +168,7 @@ fn replace_word(input: &mut Vec<u8>, words: &[&str], random: &mut Random) {
     }
 }
 
-/// A word of another input in place of one of this.
+/// Replaces a word of this input by a word of another one.
 fn borrow_word(input: &mut Vec<u8>, others: &Pool<'_>, random: &mut Random) {
     let spans_here = words_of(input, random);
     let Some(other) = others.choice(random) else {
@@ -162,7 +180,7 @@ fn borrow_word(input: &mut Vec<u8>, others: &Pool<'_>, random: &mut Random) {
     }
 }
 
-/// A few words that follow each other.
+/// Removes a few consecutive words.
 fn remove_words(input: &mut Vec<u8>, random: &mut Random) {
     let spans = spans(input);
     let first = random.below(spans.len());
@@ -172,6 +190,7 @@ fn remove_words(input: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
+/// Swaps two words that do not overlap.
 fn swap_words(input: &mut Vec<u8>, random: &mut Random) {
     let spans = words_of(input, random);
     let (Some(a), Some(b)) = (random.choice(&spans), random.choice(&spans)) else {
@@ -183,12 +202,13 @@ fn swap_words(input: &mut Vec<u8>, random: &mut Random) {
             input[first.clone()].to_vec(),
             input[second.clone()].to_vec(),
         );
+        // The later range first: a splice moves everything behind its range.
         input.splice(second.clone(), early);
         input.splice(first.clone(), late);
     }
 }
 
-/// The beginning of one and the end of the other.
+/// Joins the begin of this input to the end of another one.
 fn splice(input: &mut Vec<u8>, others: &Pool<'_>, random: &mut Random) {
     if let Some(other) = others.choice(random) {
         let start = random.below(other.len() + 1);
@@ -197,6 +217,7 @@ fn splice(input: &mut Vec<u8>, others: &Pool<'_>, random: &mut Random) {
     }
 }
 
+/// Encloses a word in brackets, and sometimes in hundreds of levels of brackets.
 fn nest(input: &mut Vec<u8>, random: &mut Random) {
     let spans = words_of(input, random);
     let (Some(span), Some((open, close))) = (random.choice(&spans), random.choice(BRACKETS)) else {
@@ -217,6 +238,7 @@ fn nest(input: &mut Vec<u8>, random: &mut Random) {
     input.splice(span.clone(), nested);
 }
 
+/// A random range. Most ranges are short.
 fn range(input: &[u8], random: &mut Random) -> Range<usize> {
     let start = random.below(input.len() + 1);
     let length = if random.chance(4) {
@@ -227,7 +249,8 @@ fn range(input: &[u8], random: &mut Random) -> Range<usize> {
     start..(start + length).min(input.len())
 }
 
-/// Where words are; now and then also signs, without which hardly anything stays valid.
+/// The positions of words, and sometimes also of punctuation: hardly any input stays valid without
+/// it.
 fn words_of(input: &[u8], random: &mut Random) -> Vec<Range<usize>> {
     let mut spans = spans(input);
     if !random.chance(8) {
@@ -236,21 +259,21 @@ fn words_of(input: &[u8], random: &mut Random) -> Vec<Range<usize>> {
     spans
 }
 
-/// Where words and single signs are.
+/// The positions of words and punctuation characters.
 fn spans(input: &[u8]) -> Vec<Range<usize>> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'@';
     let mut spans = Vec::new();
-    let mut place = 0;
-    while place < input.len() {
-        let length = input[place..]
+    let mut position = 0;
+    while position < input.len() {
+        let length = input[position..]
             .iter()
             .take_while(|byte| is_word(byte))
             .count();
-        let end = place + length.max(1);
-        if !input[place].is_ascii_whitespace() {
-            spans.push(place..end);
+        let end = position + length.max(1);
+        if !input[position].is_ascii_whitespace() {
+            spans.push(position..end);
         }
-        place = end;
+        position = end;
     }
     spans
 }
@@ -265,7 +288,7 @@ mod tests {
         let known = [b"other".to_vec()];
         let pool = Pool {
             known: &known,
-            kept: &[],
+            valid_inputs: &[],
         };
         for start in ["", "a", "SELECT c.x FROM c", "\u{e9}\u{e9}"] {
             for _ in 0..500 {

@@ -1,7 +1,7 @@
-//! Everything that reads what clients and other regions send, one function each.
+//! All parsers of messages from clients and other regions, with one function each.
 //!
-//! A target gets bytes and says whether it took them for valid. It panics if what it read is not
-//! what it writes, or if it gives different answers to the same question.
+//! A target takes bytes and returns whether it accepts them as valid. It panics if it writes a
+//! parsed value differently, or if it gives different answers to the same question.
 
 mod frame;
 mod index;
@@ -9,21 +9,23 @@ mod query;
 mod request;
 mod text;
 
-pub(super) use frame::{frames, notes};
+pub(super) use frame::{frames, stored_records};
 pub(super) use query::{resumes, tokens};
 
-use super::corpus::{Corpus, Kind};
+use super::corpus::{Corpus, InputKind};
 
+/// A function under test, with the kind of its inputs.
 pub(super) struct Target {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    /// How often it has its turn.
+    pub(super) kind: InputKind,
+    /// How often the target has a turn, compared with other targets.
     pub(super) weight: usize,
     pub(super) run: Run,
 }
 
 type Run = Box<dyn Fn(&[u8]) -> bool + Send>;
 
+/// All targets. Their order is part of what a seed means.
 pub(super) fn all(corpus: &Corpus) -> Vec<Target> {
     let target = |name, kind, weight, run: fn(&[u8]) -> bool| Target {
         name,
@@ -31,29 +33,30 @@ pub(super) fn all(corpus: &Corpus) -> Vec<Target> {
         weight,
         run: Box::new(run),
     };
-    let programs = query::Programs::new(corpus.of(Kind::Query));
+    let programs = query::Programs::new(corpus.of(InputKind::Query));
     vec![
-        target("syntax", Kind::Query, 2, query::syntax),
-        target("plan", Kind::Query, 3, query::plan),
-        target("program", Kind::Query, 6, query::program),
-        target("index", Kind::Query, 3, index::index),
+        target("syntax", InputKind::Query, 2, query::syntax),
+        target("plan", InputKind::Query, 3, query::plan),
+        target("program", InputKind::Query, 6, query::program),
+        target("index", InputKind::Query, 3, index::index),
         Target {
             name: "resume",
-            kind: Kind::Resume,
+            kind: InputKind::Resume,
             weight: 2,
             run: Box::new(move |input| programs.resume(input)),
         },
-        target("continuation", Kind::Token, 1, query::continuation),
-        target("json", Kind::Json, 1, text::json),
-        target("binary json", Kind::Binary, 1, text::binary_json),
-        target("definition", Kind::Definition, 2, text::definition),
-        target("request", Kind::Request, 2, request::parts),
-        target("headers", Kind::Headers, 1, request::headers),
-        target("frame", Kind::Frame, 1, frame::frame),
-        target("note", Kind::Note, 1, frame::note),
+        target("continuation", InputKind::Token, 1, query::continuation),
+        target("json", InputKind::Json, 1, text::json),
+        target("binary json", InputKind::Binary, 1, text::binary_json),
+        target("definition", InputKind::Definition, 2, text::definition),
+        target("request", InputKind::Request, 2, request::parts),
+        target("headers", InputKind::Headers, 1, request::headers),
+        target("frame", InputKind::Frame, 1, frame::frame),
+        target("note", InputKind::StoredRecord, 1, frame::stored_record),
     ]
 }
 
+/// The input as text. Invalid UTF-8 becomes replacement characters.
 fn text_of(input: &[u8]) -> String {
     String::from_utf8_lossy(input).into_owned()
 }

@@ -1,10 +1,10 @@
-//! The same query over a container with indexes, using them and not.
+//! Runs the same query over an indexed container with and without its indexes.
 
 use std::sync::{Arc, LazyLock};
 
 use orrery_engine::{
-    CompiledQuery, Container, Durability, Engine, EngineOptions, FeedRequest, NewContainer,
-    QueryText, Scope, SystemClock,
+    CompiledQuery, Container, Durability, Engine, EngineOptions, FeedRequest, FeedScope,
+    NewContainer, QueryText, SystemClock,
 };
 use orrery_json::parse;
 use orrery_model::{
@@ -17,10 +17,11 @@ use tokio::runtime::{Builder, Runtime};
 use super::text_of;
 
 const LEVEL: ConsistencyLevel = ConsistencyLevel::Session;
+/// Small pages: every query has several, and continuation tokens are part of the test.
 const ITEMS_MAX: usize = 5;
 const PAGES_MAX: usize = 100;
 
-/// The order in which documents are added up, or listed, is not promised; nor is chance or time.
+/// Functions whose result depends on the order of the documents, on chance or on time.
 const ORDER_MATTERS: &[&str] = &[
     "SUM(",
     "AVG(",
@@ -32,7 +33,7 @@ const ORDER_MATTERS: &[&str] = &[
     "RAND(",
 ];
 
-/// Indexes change nothing but the time.
+/// Indexes must not change the rows of a query.
 pub(super) fn index(input: &[u8]) -> bool {
     let text = text_of(input);
     let Ok(syntax) = orrery_sql::parse(&text) else {
@@ -49,6 +50,7 @@ pub(super) fn index(input: &[u8]) -> bool {
     let compiled = Arc::new(compiled);
     let indexed = WORLD.rows(&compiled, false);
     let scanned = WORLD.rows(&compiled, true);
+    // A query that fails or needs too many pages has no complete rows to compare.
     let (Some(mut indexed), Some(mut scanned)) = (indexed, scanned) else {
         return true;
     };
@@ -57,9 +59,11 @@ pub(super) fn index(input: &[u8]) -> bool {
         return true;
     }
     if is_cut_anywhere(&syntax) {
+        // Any rows may be the first ones, but their number is determined.
         assert_eq!(indexed.len(), scanned.len(), "numbers of rows");
         return true;
     }
+    // Without `ORDER BY` any order of the rows is correct.
     if syntax.order_by.is_none() {
         indexed.sort();
         scanned.sort();
@@ -71,17 +75,19 @@ pub(super) fn index(input: &[u8]) -> bool {
     true
 }
 
-/// Which rows a query gives is not promised if it gives some of them without an order.
+/// Whether a query returns an unspecified part of its rows, since it has a limit and no order.
 fn is_cut_anywhere(query: &Query) -> bool {
     query.order_by.is_none() && (query.select.top.is_some() || query.offset_limit.is_some())
 }
 
+/// An engine in memory, with one container that has all kinds of indexes.
 struct World {
     runtime: Runtime,
     engine: Arc<Engine>,
     container: Arc<Container>,
 }
 
+/// All inputs share the container, because no query changes it.
 static WORLD: LazyLock<World> = LazyLock::new(World::open);
 
 impl World {
@@ -98,8 +104,8 @@ impl World {
     /// The texts of all rows, unless the query fails or does not end.
     fn rows(&self, query: &Arc<CompiledQuery>, without_index: bool) -> Option<Vec<String>> {
         let scope = match query.pinned_key() {
-            Some(key) => Scope::Key(key.clone()),
-            None => Scope::Container,
+            Some(key) => FeedScope::Key(key.clone()),
+            None => FeedScope::Container,
         };
         let (mut rows, mut continuation) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
@@ -108,7 +114,8 @@ impl World {
                 query: Some(Arc::clone(query)),
                 items_max: ITEMS_MAX,
                 continuation,
-                terms: LEVEL.into(),
+                continuation_bytes_max: None,
+                budget: LEVEL.into(),
                 wants_report: true,
                 without_index,
                 enable_scan: true,
@@ -118,6 +125,7 @@ impl World {
                 .block_on(self.engine.feed(&self.container, request));
             let page = match answer.result {
                 Ok(page) => page,
+                // The query is valid, so the engine itself has failed.
                 Err(failure @ (Failure::Internal(_) | Failure::Unavailable(_))) => {
                     panic!("{failure}")
                 }
@@ -134,6 +142,7 @@ impl World {
     }
 }
 
+/// Creates the engine, the container and its documents.
 async fn fill() -> (Arc<Engine>, Arc<Container>) {
     let engine = Engine::open(EngineOptions {
         throughput: orrery_engine::ThroughputOptions::default(),
@@ -141,9 +150,10 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
         directory: None,
         durability: Durability::None,
         cache_bytes: 4 << 20,
-        seen: orrery_engine::Seen::Durable,
+        apply_after: orrery_engine::ApplyAfter::Durable,
         multi_write: None,
-        upkeep: orrery_engine::Upkeep::default(),
+        sweeps: true,
+        maintenance: orrery_engine::MaintenanceOptions::default(),
         consistency: LEVEL,
         scripts: orrery_engine::ScriptOptions::default(),
         clock: Arc::new(SystemClock),
@@ -159,7 +169,7 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
     let container = Arc::clone(&created.await.expect("a container").container);
     for number in 0..DOCUMENTS {
         let value = parse(document(number).as_bytes()).expect("JSON of this file");
-        let key = container.definition.key().extract(&value).expect("a key");
+        let key = container.definition.key().extract(&value);
         let document = Document::from_value(value).expect("a document");
         let operation = Operation::new(OperationKind::Create(document));
         let written = engine.write_item(&container, key, operation, LEVEL);
@@ -168,6 +178,7 @@ async fn fill() -> (Arc<Engine>, Arc<Container>) {
     (engine, container)
 }
 
+/// Enough documents for several pages in both plans.
 const DOCUMENTS: usize = 40;
 
 const DEFINITION: &str = r#"{"id":"c","partitionKey":{"paths":["/pk"],"version":2},"indexingPolicy":{
@@ -175,7 +186,7 @@ const DEFINITION: &str = r#"{"id":"c","partitionKey":{"paths":["/pk"],"version":
     "compositeIndexes":[[{"path":"/a"},{"path":"/text","order":"descending"}]],
     "spatialIndexes":[{"path":"/at/*","types":["Point","Polygon"]}]}}"#;
 
-/// Values of every type at the paths that queries of the corpus use most.
+/// Values of every type, at the paths that the queries of the corpus use most.
 fn document(number: usize) -> String {
     const VALUES: [&str; 13] = [
         "1",
@@ -192,6 +203,7 @@ fn document(number: usize) -> String {
         "1e300",
         "9007199254740993",
     ];
+    // Different steps give each path another sequence of types.
     let value = |step: usize| VALUES[number * step % VALUES.len()];
     format!(
         r#"{{"id":"{number}","pk":{},"a":{},"text":{},"name":{},"o":{{"x":{}}},"list":[{},{}],"tags":["a",{}],

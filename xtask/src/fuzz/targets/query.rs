@@ -6,24 +6,29 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use orrery_engine::{CompiledQuery, QueryText, query_resources};
 use orrery_exec::{
-    Document, ExecError, Finished, Flow, PageLimits, Program, Resume, Row, evaluate_function,
-    function_arity,
+    Continuation, ExecError, Flow, InputDocument, PageLimits, PageResult, Program, ResultRow,
+    evaluate_function, function_arity,
 };
-use orrery_json::{Path, Value, parse};
-use orrery_keys::{KeyDefinition, KeyKind, KeyVersion};
-use orrery_plan::{Arity, Functions, PlanRequest, QueryPlan, check};
+use orrery_json::{PropertyPath, Value, parse};
+use orrery_keys::{PartitionKeyDefinition, PartitionKeyKind, PartitionKeyVersion};
+use orrery_plan::{Arity, BuiltinFunctions, PlanRequest, QueryPlan, check};
 use orrery_sql::{Query, SyntaxError, SyntaxErrorKind};
 
 use super::text_of;
 
+/// The deadline of one page. A slow query is no finding.
 const TIME_MAX: Duration = Duration::from_millis(300);
 const PAGES_MAX: usize = 100;
+/// The limit on the bytes of one page.
 const PAGE_BYTES_MAX: usize = 1 << 16;
+/// The limit on positions: short, so that long sort values are cut.
+const POSITION_BYTES_MAX: usize = 480;
+/// A constant time, since both runs of a query must see the same time.
 const NOW_TICKS: i64 = 17_000_000_000_000_000;
-/// Programs that a mangled state is tried on.
+/// The number of programs on which a mangled state is tried.
 const PROGRAMS: usize = 40;
 
-/// What is printed is read as the same.
+/// A printed query must parse to the same query.
 pub(super) fn syntax(input: &[u8]) -> bool {
     let text = text_of(input);
     let _either = orrery_sql::parse_filter(&text);
@@ -38,8 +43,8 @@ pub(super) fn syntax(input: &[u8]) -> bool {
     true
 }
 
-/// Canonical text has more white space, parentheses and levels than what it was made from, so that
-/// what is just within the limits may be read only once.
+/// Whether the error is a limit of the parser. Canonical text has more white space, parentheses and
+/// levels than its source, so text just within the limits may exceed them when it is printed.
 fn is_limit(error: &SyntaxError) -> bool {
     matches!(
         error.kind,
@@ -47,11 +52,12 @@ fn is_limit(error: &SyntaxError) -> bool {
     )
 }
 
-/// What a client is told to send can be read.
+/// Every query text in a plan must parse, since clients send these texts.
 pub(super) fn plan(input: &[u8]) -> bool {
     let Ok(query) = orrery_sql::parse(&text_of(input)) else {
         return false;
     };
+    // A simple and a hierarchical partition key, because plans differ between them.
     let keys = [&["/pk"][..], &["/a", "/o/x", "/text"]].map(key);
     let mut planned = false;
     for key in &keys {
@@ -72,7 +78,7 @@ pub(super) fn plan(input: &[u8]) -> bool {
             let sent = sent(text);
             match orrery_sql::parse(&sent) {
                 Ok(query) => {
-                    let checked = check(&query, &BuiltIn);
+                    let checked = check(&query, &PARAMETERS, &BuiltIn);
                     assert!(checked.is_ok(), "{checked:?}: {sent}");
                 }
                 Err(error) => assert!(is_limit(&error), "{error}: {sent}"),
@@ -82,6 +88,7 @@ pub(super) fn plan(input: &[u8]) -> bool {
     planned
 }
 
+/// All query texts in a plan.
 fn texts(plan: &QueryPlan) -> Vec<&str> {
     let hybrid = plan.hybrid.iter().flat_map(|hybrid| {
         let components = hybrid.component_queries.iter();
@@ -92,7 +99,7 @@ fn texts(plan: &QueryPlan) -> Vec<&str> {
     info.chain(hybrid).filter(|text| !text.is_empty()).collect()
 }
 
-/// As a client sends it, with something in place of what is for it to fill in.
+/// The text as a client sends it, with values in place of its placeholders.
 fn sent(text: &str) -> String {
     let mut text = text.replace("{documentdb-formattableorderbyquery-filter}", "true");
     while let Some(start) = text.find("{documentdb-") {
@@ -104,11 +111,12 @@ fn sent(text: &str) -> String {
     text
 }
 
-/// Any page size gives the same rows.
+/// Every page size must give the same rows.
 pub(super) fn program(input: &[u8]) -> bool {
     let Some(program) = compile(&text_of(input)) else {
         return false;
     };
+    // With pages of two rows, the state between pages passes through its encoding.
     let many = rows(&program, 1000);
     let few = rows(&program, 2);
     if let (Some(many), Some(few)) = (many, few) {
@@ -117,32 +125,34 @@ pub(super) fn program(input: &[u8]) -> bool {
     true
 }
 
+/// Compiles a query that parses and passes all checks.
 fn compile(text: &str) -> Option<Program> {
     let query: Query = orrery_sql::parse(text).ok()?;
-    check(&query, &BuiltIn).ok()?;
+    check(&query, &PARAMETERS, &BuiltIn).ok()?;
     Program::compile(&query, &PARAMETERS).ok()
 }
 
-/// The texts of all rows, unless they are too many or too slow.
+/// The texts of all rows, unless the rows are too many or too slow.
 fn rows(program: &Program, items_max: usize) -> Option<Vec<String>> {
     let (mut rows, mut resume) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
         let finished = page(program, resume, items_max).ok()?;
         assert!(finished.rows.len() <= items_max, "a page is too long");
         rows.extend(finished.rows.iter().map(row_text));
-        let Some(next) = finished.resume else {
+        let Some(next) = finished.continuation else {
             return Some(rows);
         };
-        resume = Some(Resume::decode(&next.encode()).expect("its own bytes"));
+        resume = Some(Continuation::decode(&next.encode()).expect("its own bytes"));
     }
     None
 }
 
+/// Evaluates one page of a query over the documents of this file.
 fn page(
     program: &Program,
-    resume: Option<Resume>,
+    resume: Option<Continuation>,
     items_max: usize,
-) -> Result<Finished, ExecError> {
+) -> Result<PageResult, ExecError> {
     let begun = Instant::now();
     let is_late = || begun.elapsed() > TIME_MAX;
     let limits = PageLimits {
@@ -150,19 +160,24 @@ fn page(
         bytes_max: PAGE_BYTES_MAX,
         deadline: Some(&is_late),
         now_ticks: NOW_TICKS,
+        position_bytes_max: POSITION_BYTES_MAX,
     };
     let mut page = program.page(resume, limits)?;
-    let start = page.start_place().map(<[u8]>::to_vec).unwrap_or_default();
+    let start = page
+        .start_position()
+        .map(<[u8]>::to_vec)
+        .unwrap_or_default();
     for (number, (value, text)) in (1_u64..).zip(DOCUMENTS.iter()) {
-        let place = number.to_be_bytes();
-        if !program.reads_documents() || place.as_slice() < start.as_slice() {
+        // Big-endian numbers have the order of their bytes, as scan positions must.
+        let position = number.to_be_bytes();
+        if !program.reads_documents() || position.as_slice() < start.as_slice() {
             continue;
         }
-        let document = Document {
+        let document = InputDocument {
             value,
             rid: number,
             text,
-            place: &place,
+            scan_position: &position,
         };
         if page.push(document)? == Flow::Full {
             break;
@@ -171,31 +186,35 @@ fn page(
     page.finish()
 }
 
-fn row_text(row: &Row) -> String {
+/// The JSON text of a row.
+fn row_text(row: &ResultRow) -> String {
     match row {
-        Row::Value(value) => value.to_string(),
-        Row::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ResultRow::Value(value) => value.to_string(),
+        ResultRow::Text(text) => String::from_utf8_lossy(text).into_owned(),
     }
 }
 
-/// Programs of every kind, for states that come from who knows where.
+/// Programs of every kind, on which states from an untrusted source are tried.
 pub(in super::super) struct Programs(Vec<Program>);
 
 impl Programs {
+    /// Compiles some queries, at equal distances in the sorted corpus.
     pub(super) fn new(queries: &[Vec<u8>]) -> Programs {
         let step = (queries.len() / PROGRAMS).max(1);
         let texts = queries.iter().step_by(step).map(|query| text_of(query));
         Programs(texts.filter_map(|text| compile(&text)).collect())
     }
 
+    /// Decodes a state and continues every program with it. A state may fit no program.
     pub(super) fn resume(&self, input: &[u8]) -> bool {
-        let Ok(resume) = Resume::decode(input) else {
+        let Ok(resume) = Continuation::decode(input) else {
             return false;
         };
         let bytes = resume.encode();
-        let again = Resume::decode(&bytes).expect("its own bytes");
+        let again = Continuation::decode(&bytes).expect("its own bytes");
         assert!(again.encode() == bytes, "the state is read as another");
         for program in &self.0 {
+            // An error is allowed, because the state belongs to another program; a panic is not.
             let _either = page(program, Some(resume.clone()), 3);
         }
         true
@@ -205,7 +224,7 @@ impl Programs {
 /// States between the pages of queries.
 pub(in super::super) fn resumes(queries: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let programs = queries.iter().filter_map(|query| compile(&text_of(query)));
-    let resumes = programs.filter_map(|program| page(&program, None, 1).ok()?.resume);
+    let resumes = programs.filter_map(|program| page(&program, None, 1).ok()?.continuation);
     let mut resumes: Vec<Vec<u8>> = resumes.map(|resume| resume.encode()).collect();
     resumes.sort();
     resumes.dedup();
@@ -223,6 +242,7 @@ pub(super) fn continuation(input: &[u8]) -> bool {
     outcomes.contains(&true)
 }
 
+/// Valid continuation tokens of the engine.
 pub(in super::super) fn tokens() -> Vec<Vec<u8>> {
     let pages = RESOURCE_QUERIES
         .iter()
@@ -231,6 +251,7 @@ pub(in super::super) fn tokens() -> Vec<Vec<u8>> {
     tokens.map(String::into_bytes).collect()
 }
 
+/// Queries with every kind of state between pages.
 static RESOURCE_QUERIES: LazyLock<Vec<CompiledQuery>> = LazyLock::new(|| {
     let texts = [
         "SELECT * FROM c",
@@ -249,6 +270,7 @@ static RESOURCE_QUERIES: LazyLock<Vec<CompiledQuery>> = LazyLock::new(|| {
     texts.iter().map(compile).collect()
 });
 
+/// The resources that these queries read.
 static RESOURCES: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let resource = |number: u32| {
         let body = format!(r#"{{"id":"r{number}","n":{}}}"#, number % 4);
@@ -257,6 +279,7 @@ static RESOURCES: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     (0..8).map(resource).collect()
 });
 
+/// The parameters that queries of the corpus may name.
 pub(super) static PARAMETERS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
     let values = [("@a", "1"), ("@p", r#"{"x": [1, "a"]}"#), ("@s", r#""a""#)];
     let values = values.iter();
@@ -270,6 +293,7 @@ pub(super) static PARAMETERS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| 
         .collect()
 });
 
+/// Documents with equal property names and different types.
 static DOCUMENTS: LazyLock<Vec<(Value, Bytes)>> = LazyLock::new(|| {
     let texts = [
         r#"{"id":"1","pk":1,"a":1,"text":"abc","list":[1,2,"x"],"o":{"x":5},"at":{"type":"Point","coordinates":[1,2]}}"#,
@@ -287,22 +311,24 @@ static DOCUMENTS: LazyLock<Vec<(Value, Bytes)>> = LazyLock::new(|| {
     texts.iter().map(document).collect()
 });
 
-fn key(paths: &[&str]) -> KeyDefinition {
+/// A partition key definition over these paths.
+fn key(paths: &[&str]) -> PartitionKeyDefinition {
     let kind = if paths.len() == 1 {
-        KeyKind::Hash
+        PartitionKeyKind::Hash
     } else {
-        KeyKind::MultiHash
+        PartitionKeyKind::MultiHash
     };
     let paths = paths
         .iter()
-        .map(|path| Path::parse(path).expect("a path of this file"));
-    KeyDefinition::new(paths.collect(), kind, KeyVersion::V2).expect("a key of this file")
+        .map(|path| PropertyPath::parse(path).expect("a path of this file"));
+    PartitionKeyDefinition::new(paths.collect(), kind, PartitionKeyVersion::V2)
+        .expect("a key of this file")
 }
 
-/// The functions that run.
+/// The built-in functions.
 struct BuiltIn;
 
-impl Functions for BuiltIn {
+impl BuiltinFunctions for BuiltIn {
     fn arity(&self, name: &str) -> Option<Arity> {
         function_arity(name).map(|(low, high)| match high {
             Some(high) if high == low => Arity::Exactly(low),

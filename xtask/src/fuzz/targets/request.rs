@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use orrery_keys::{EpkRange, PartitionKey};
-use orrery_model::{AccountKeys, KeyRole, Secret};
+use orrery_model::{AccountKeyRole, AccountKeys, Secret};
 use orrery_wire::{
     BatchRequest, Credential, HttpDate, PermissionRequest, QueryBody, RequestHeaders, RequestPath,
     SigningKeys, TokenSecret, parse_id_body, parse_patch, parse_session_token, verify_entra,
@@ -12,11 +12,11 @@ use super::text_of;
 
 const NOW_SECONDS: u64 = 1_000_000;
 
-/// Every part of a request that is text or a body, whatever it was meant to be.
+/// Runs every parser of request parts on the input, whatever kind of text it is.
 pub(super) fn parts(input: &[u8]) -> bool {
     let text = text_of(input);
     let keys = SigningKeys::new(&AccountKeys {
-        keys: vec![(Secret::new(vec![7; 64]), KeyRole::ReadWrite)],
+        keys: vec![(Secret::new(vec![7; 64]), AccountKeyRole::ReadWrite)],
     });
     let valid = [
         RequestPath::parse(&text).is_ok(),
@@ -37,6 +37,7 @@ pub(super) fn parts(input: &[u8]) -> bool {
     valid.contains(&true)
 }
 
+/// A parsed partition key, written as JSON, must be read as the same key.
 fn partition_key(text: &str) -> bool {
     let Ok(key) = PartitionKey::parse_header(text) else {
         return false;
@@ -46,7 +47,7 @@ fn partition_key(text: &str) -> bool {
     true
 }
 
-/// Lines of a name, a colon and a value.
+/// Parses lines of a name, a colon and a value as headers.
 pub(super) fn headers(input: &[u8]) -> bool {
     let mut map = HeaderMap::new();
     for line in input.split(|byte| *byte == b'\n') {
@@ -64,6 +65,7 @@ pub(super) fn headers(input: &[u8]) -> bool {
         return false;
     };
     let _kind = headers.feed_post();
+    // The methods check their headers only when they are called.
     let selection = headers.take_selection();
     let _either = selection.partition_key();
     let _either = headers.token_lifetime_seconds();

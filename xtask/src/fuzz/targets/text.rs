@@ -3,6 +3,7 @@
 use orrery_json::{Value, parse, parse_binary, write_value};
 use orrery_model::{ContainerDefinition, Document, limits};
 
+/// Parses JSON text. The parser of documents must accept nothing that this parser refuses.
 pub(super) fn json(input: &[u8]) -> bool {
     let document = Document::parse(input);
     let Ok(value) = parse(input) else {
@@ -13,6 +14,7 @@ pub(super) fn json(input: &[u8]) -> bool {
     true
 }
 
+/// Parses the binary JSON encoding of the protocol.
 pub(super) fn binary_json(input: &[u8]) -> bool {
     let Ok(value) = parse_binary(input, limits::NESTING_LEVELS_MAX) else {
         return false;
@@ -21,6 +23,7 @@ pub(super) fn binary_json(input: &[u8]) -> bool {
     true
 }
 
+/// A parsed value, written as text, must be read as the same value.
 fn is_written_as_read(value: &Value) {
     let mut text = Vec::new();
     write_value(value, &mut text);
@@ -28,6 +31,7 @@ fn is_written_as_read(value: &Value) {
     assert!(again == *value, "{value} is read as {again}");
 }
 
+/// A parsed container definition must survive being written, read and replaced by itself.
 pub(super) fn definition(input: &[u8]) -> bool {
     let Ok(value) = parse(input) else {
         return false;
@@ -41,6 +45,6 @@ pub(super) fn definition(input: &[u8]) -> bool {
     let replaced = definition.replacement(&written);
     let replaced = replaced.expect("a definition replaces itself").to_value();
     assert!(replaced == written, "{written} is replaced by {replaced}");
-    let _either = definition.key().extract(&value);
+    let _key = definition.key().extract(&value);
     true
 }
