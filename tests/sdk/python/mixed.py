@@ -4,7 +4,10 @@ The expected results of the query tests are computed here from the documents, by
 language: `undefined < null < false < true < numbers < strings < arrays < objects`.
 """
 
+import pytest
+
 from distinct_hash import distinct_hash
+from expect import sending
 
 UNDEFINED = object()
 PAGE_SIZES = [1, 7, 100, 1000]
@@ -32,7 +35,8 @@ def _value(n):
 
 def _document(n):
     made = {
-        "id": f"i{n:03}",
+        # In another order than the documents are made in, so that no order by id passes for one of creation.
+        "id": f"i{n * 17 % 300:03}",
         "pk": HOT_KEY if (n // 10) % 5 == 0 else f"k{n % 37}",
         "n": n,
         "g": f"g{n % 7}",
@@ -80,9 +84,31 @@ def fill(container):
         container.create_item(row)
 
 
+# All rows over all partitions from the server: without the header the client would make a plan and merge, and it merges
+# neither groups nor values of several types.
+WHOLE = {
+    "enable_cross_partition_query": True,
+    **sending("x-orrery-whole-query", "True"),
+}
+
+
+# What programs send by default: the server refuses a query that needs merging, and the client makes a plan and merges.
+MERGED = {"enable_cross_partition_query": True}
+SCOPES = {
+    "container": (DOCUMENTS, WHOLE),
+    "ranges": (DOCUMENTS, MERGED),
+    "key": (HOT_DOCUMENTS, {"partition_key": HOT_KEY}),
+}
+SCOPE = pytest.mark.parametrize("documents, scope", SCOPES.values(), ids=SCOPES.keys())
+# For what the Python client refuses to merge: groups, aggregates that are properties, an order over several types.
+SERVER_SCOPE = pytest.mark.parametrize(
+    "documents, scope", [SCOPES["container"], SCOPES["key"]], ids=["container", "key"]
+)
+
+
 def pages(container, query, size=None, *, token=None, parameters=None, **scope):
     """Every page as a list; over all partitions unless the scope names a key."""
-    scope = scope or {"enable_cross_partition_query": True}
+    scope = scope or WHOLE
     feed = container.query_items(query, parameters=parameters, max_item_count=size, **scope)
     found = [list(page) for page in feed.by_page(token)]
     if size is not None:

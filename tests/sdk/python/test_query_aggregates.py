@@ -5,19 +5,14 @@ import pytest
 from expect import failure
 from mixed import (
     DOCUMENTS,
-    HOT_DOCUMENTS,
-    HOT_KEY,
+    MERGED,
+    SCOPE,
+    SERVER_SCOPE,
     defined,
     in_every_page_size,
     order_key,
     rows,
 )
-
-SCOPES = {
-    "container": (DOCUMENTS, {"enable_cross_partition_query": True}),
-    "key": (HOT_DOCUMENTS, {"partition_key": HOT_KEY}),
-}
-SCOPE = pytest.mark.parametrize("documents, scope", SCOPES.values(), ids=SCOPES.keys())
 
 
 @SCOPE
@@ -37,19 +32,19 @@ def test_numbers(mixed_container, documents, scope):
         assert in_every_page_size(mixed_container, query, **scope) == [value], call
 
 
-@SCOPE
+@SERVER_SCOPE
 def test_several_in_one_row(mixed_container, documents, scope):
     query = "SELECT COUNT(1) AS n, SUM(c.n) AS total, MIN(c.id), MAX(c.id) AS last FROM c"
     expected = {
         "n": len(documents),
         "total": sum(row["n"] for row in documents),
-        "$1": documents[0]["id"],
-        "last": documents[-1]["id"],
+        "$1": min(row["id"] for row in documents),
+        "last": max(row["id"] for row in documents),
     }
     assert in_every_page_size(mixed_container, query, **scope) == [expected]
 
 
-@SCOPE
+@SERVER_SCOPE
 def test_count_skips_undefined_and_keeps_null(mixed_container, documents, scope):
     query = (
         "SELECT COUNT(1) AS every, COUNT(c.v) AS v, COUNT(c.part) AS part, COUNT(c.no) AS no "
@@ -65,7 +60,7 @@ def test_count_skips_undefined_and_keeps_null(mixed_container, documents, scope)
     ]
 
 
-@SCOPE
+@SERVER_SCOPE
 @pytest.mark.parametrize("function", ["SUM", "AVG", "MIN", "MAX"])
 def test_every_kind_together_is_undefined(mixed_container, documents, scope, function):
     # Non-numbers poison sums and averages; arrays and objects poison the extremes.
@@ -108,7 +103,7 @@ def test_composites(mixed_container, condition, function):
     assert rows(mixed_container, f"SELECT VALUE {function}(c.v) FROM c WHERE {condition}") == []
 
 
-@SCOPE
+@SERVER_SCOPE
 def test_nothing(mixed_container, documents, scope):
     query = (
         "SELECT COUNT(1) AS count, SUM(c.n) AS sum, AVG(c.n) AS avg, MIN(c.n) AS min, "
@@ -120,7 +115,7 @@ def test_nothing(mixed_container, documents, scope):
         assert rows(mixed_container, query, **scope) == expected, query
 
 
-@SCOPE
+@SERVER_SCOPE
 def test_undefined_is_skipped(mixed_container, documents, scope):
     numbers = [v for v in defined(documents, "part") if v is not None]
     condition = "NOT IS_NULL(c.part)"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from expect import failure
-from mixed import HOT_KEY, rows
+from mixed import SCOPE, rows
 
 CASES = [
     ("SELEC * FROM c", "SC1001"),
@@ -44,11 +44,10 @@ def errors_of(caught):
 
 
 @pytest.mark.parametrize("query, code", CASES, ids=[query for query, _ in CASES])
-@pytest.mark.parametrize("scope", ["key", "container"])
-def test_code(mixed_container, query, code, scope):
-    options = {"partition_key": HOT_KEY} if scope == "key" else {}
+@SCOPE
+def test_code(mixed_container, documents, scope, query, code):
     with failure(400, sub_status=0) as caught:
-        rows(mixed_container, query, **options)
+        rows(mixed_container, query, **scope)
     (error,) = errors_of(caught)
     assert error["code"] == code
     assert error["severity"] == "Error"

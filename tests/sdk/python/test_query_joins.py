@@ -3,13 +3,7 @@
 import pytest
 
 from expect import failure
-from mixed import DOCUMENTS, HOT_DOCUMENTS, HOT_KEY, in_every_page_size, rows
-
-SCOPES = {
-    "container": (DOCUMENTS, {"enable_cross_partition_query": True}),
-    "key": (HOT_DOCUMENTS, {"partition_key": HOT_KEY}),
-}
-SCOPE = pytest.mark.parametrize("documents, scope", SCOPES.values(), ids=SCOPES.keys())
+from mixed import DOCUMENTS, HOT_KEY, SCOPE, in_every_page_size, rows
 
 
 def pairs(found):

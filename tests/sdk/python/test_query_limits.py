@@ -3,48 +3,44 @@
 import pytest
 
 from expect import failure
-from mixed import DOCUMENTS, HOT_DOCUMENTS, HOT_KEY, in_every_page_size, rows
+from mixed import DOCUMENTS, HOT_KEY, SCOPE, in_every_page_size, rows
 
 NUMBERS = [row["n"] for row in DOCUMENTS]
-HOT_NUMBERS = [row["n"] for row in HOT_DOCUMENTS]
-WHOLE = {"enable_cross_partition_query": True}
-SCOPE = pytest.mark.parametrize(
-    "numbers, scope", [(NUMBERS, WHOLE), (HOT_NUMBERS, {"partition_key": HOT_KEY})]
-)
 
 
 @SCOPE
 @pytest.mark.parametrize("count", [0, 1, 8, 150, 1000])
-def test_top_of_an_order(mixed_container, numbers, scope, count):
+def test_top_of_an_order(mixed_container, documents, scope, count):
     query = f"SELECT TOP {count} VALUE c.n FROM c ORDER BY c.n"
-    assert in_every_page_size(mixed_container, query, **scope) == numbers[:count]
+    assert in_every_page_size(mixed_container, query, **scope) == [row["n"] for row in documents][:count]
 
 
 @SCOPE
 @pytest.mark.parametrize("count", [0, 1, 8, 150, 1000])
-def test_top_without_an_order(mixed_container, numbers, scope, count):
+def test_top_without_an_order(mixed_container, documents, scope, count):
     query = f"SELECT TOP {count} VALUE c.n FROM c"
     found = in_every_page_size(mixed_container, query, **scope)
+    numbers = [row["n"] for row in documents]
     assert len(found) == min(count, len(numbers))
     assert set(found) <= set(numbers) and len(set(found)) == len(found)
 
 
 @SCOPE
 @pytest.mark.parametrize("offset, limit", [(0, 0), (0, 5), (10, 0), (3, 9), (50, 500), (999, 3)])
-def test_offset_limit_of_an_order(mixed_container, numbers, scope, offset, limit):
+def test_offset_limit_of_an_order(mixed_container, documents, scope, offset, limit):
     query = f"SELECT VALUE c.n FROM c ORDER BY c.n DESC OFFSET {offset} LIMIT {limit}"
-    expected = numbers[::-1][offset : offset + limit]
+    expected = [row["n"] for row in documents][::-1][offset : offset + limit]
     assert in_every_page_size(mixed_container, query, **scope) == expected
 
 
 @SCOPE
-def test_offsets_without_an_order_cover_everything(mixed_container, numbers, scope):
+def test_offsets_without_an_order_cover_everything(mixed_container, documents, scope):
     found = []
     for offset in range(0, 300, 60):
         query = f"SELECT VALUE c.n FROM c OFFSET {offset} LIMIT 60"
         found += rows(mixed_container, query, 7, **scope)
     assert found == rows(mixed_container, "SELECT VALUE c.n FROM c", **scope)
-    assert sorted(found) == numbers
+    assert sorted(found) == [row["n"] for row in documents]
 
 
 def test_counts_from_parameters(mixed_container):

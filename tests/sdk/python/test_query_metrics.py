@@ -67,6 +67,7 @@ def test_an_index_spares_documents(thousand, condition, read, given):
     assert found["retrievedDocumentCount"] == read
     assert found["outputDocumentCount"] == given
     assert (found["retrievedDocumentSize"] > 0) == (read > 0)
+    assert (found["documentLoadTimeInMs"] > 0) == (read > 0)
     ratio = 1 if read == 0 else given / read
     assert found["indexUtilizationRatio"] == pytest.approx(ratio, abs=0.01)
 
@@ -104,7 +105,7 @@ def test_indexes_that_serve_and_that_would(thousand):
     query = "SELECT * FROM c WHERE c.shelf = 7 AND c.plain > 3"
     _, headers = ask(thousand, query, populate_index_metrics=True)
     found = headers[INDEXES]
-    assert specs(found["UtilizedSingleIndexes"]) == ["/shelf/?"]
+    assert specs(found["UtilizedSingleIndexes"]) == ["/shelf/?", "/pk/?"]
     assert found["UtilizedSingleIndexes"][0]["IndexImpactScore"] == "High"
     assert specs(found["PotentialSingleIndexes"]) == ["/plain/?"]
 
@@ -115,11 +116,16 @@ def test_composite_indexes_are_named(thousand):
     assert specs(headers[INDEXES]["UtilizedCompositeIndexes"]) == [["/shelf ASC", "/n DESC"]]
 
 
-def test_indexes_are_not_named_without_rows(thousand):
+def test_indexes_are_named_without_rows_too(thousand):
     _, headers = ask(
         thousand, "SELECT * FROM c WHERE c.shelf = 777", populate_index_metrics=True
     )
-    assert INDEXES not in headers
+    assert specs(headers[INDEXES]["UtilizedSingleIndexes"]) == ["/shelf/?", "/pk/?"]
+
+
+def test_a_partition_key_is_an_index(thousand):
+    _, headers = ask(thousand, "SELECT * FROM c", populate_index_metrics=True)
+    assert specs(headers[INDEXES]["UtilizedSingleIndexes"]) == ["/pk/?"]
 
 
 def test_nothing_is_told_unasked(thousand):
@@ -161,4 +167,4 @@ async def test_asynchronous_clients_read_them_too(connect_async, database, thous
         )
         assert len([row async for row in found]) == 10
         assert numbers(hook.headers)["retrievedDocumentCount"] == 10
-        assert specs(hook.headers[INDEXES]["UtilizedSingleIndexes"]) == ["/shelf/?"]
+        assert specs(hook.headers[INDEXES]["UtilizedSingleIndexes"]) == ["/shelf/?", "/pk/?"]

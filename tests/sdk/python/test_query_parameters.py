@@ -29,6 +29,14 @@ def test_equality(mixed_container, value):
         assert sorted(found) == expected, condition
 
 
+def test_control_characters_stand_in_literals_as_they_are(mixed_container):
+    text = "a\tb\r\nc\u0001\u007f"
+    assert rows(mixed_container, f"SELECT VALUE '{text}'") == [text]
+    query = f'SELECT VALUE {{"{text}": @p}} FROM c WHERE c.n = 5 AND "{text}" = @p'
+    found = rows(mixed_container, query, parameters=parameter(text))
+    assert found == [{text: text}]
+
+
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_inequality_is_true_across_types(mixed_container, value):
     wanted = order_key(value)
@@ -62,7 +70,7 @@ def test_ordering_stays_inside_a_primitive_type(mixed_container, value):
 
 def test_name_of_a_property(mixed_container):
     query = "SELECT VALUE c[@p] FROM c WHERE c.n = 5"
-    assert rows(mixed_container, query, parameters=parameter("id")) == ["i005"]
+    assert rows(mixed_container, query, parameters=parameter("id")) == [DOCUMENTS[5]["id"]]
 
 
 def test_partition_key_in_a_parameter_needs_no_switch(mixed_container):
@@ -80,8 +88,18 @@ def test_unused_and_repeated(mixed_container):
 
 
 @pytest.mark.parametrize(
-    "query", ["SELECT VALUE @missing FROM c", "SELECT TOP @missing * FROM c ORDER BY c.n"]
+    "query", ["SELECT VALUE @missing FROM c", "SELECT * FROM c WHERE c.n = @missing"]
 )
-def test_without_a_value(mixed_container, query):
+def test_without_a_value_it_is_undefined(mixed_container, query):
+    assert rows(mixed_container, query, partition_key=HOT_KEY) == []
+
+
+def test_a_count_needs_its_value(mixed_container):
     with failure(400):
-        rows(mixed_container, query, partition_key=HOT_KEY)
+        rows(mixed_container, "SELECT TOP @missing * FROM c ORDER BY c.n", partition_key=HOT_KEY)
+
+
+@pytest.mark.parametrize("value", [None, True, [0], {}], ids=repr)
+def test_an_index_is_a_string_or_a_number(mixed_container, value):
+    with failure(400, message="SC2990"):
+        rows(mixed_container, "SELECT VALUE c[@p] FROM c", parameters=parameter(value))
