@@ -2,7 +2,7 @@
 
 from azure.cosmos import CosmosClient
 
-from expect import failure
+from expect import Hook, failure
 
 OTHER_KEY = "b3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXI="
 
@@ -14,6 +14,13 @@ def test_account_describes_one_region_with_session_consistency(client, server):
     assert account.WritableLocations == account.ReadableLocations
     endpoint = account.WritableLocations[0]["databaseAccountEndpoint"]
     assert endpoint.rstrip("/") == server.endpoint.rstrip("/")
+
+
+def test_account_tells_of_media_storage(client):
+    hook = Hook()
+    client.get_database_account(response_hook=hook)
+    for name in ("x-ms-media-storage-usage-mb", "x-ms-max-media-storage-usage-mb"):
+        assert int(hook.headers[name]) >= 0
 
 
 def test_connection_string_opens_the_account(server):

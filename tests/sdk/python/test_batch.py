@@ -3,7 +3,7 @@
 import pytest
 from azure.cosmos.exceptions import CosmosBatchOperationError
 
-from expect import failure, without_system
+from expect import Hook, charge, failure, without_system
 
 
 def create(identity, pk, **more):
@@ -176,6 +176,33 @@ def test_unique_keys_hold_inside_a_batch(new_container):
 
 
 def test_charge_of_the_batch(container, pk):
-    results = container.execute_item_batch([create("1", pk), create("2", pk)], pk)
+    text = "x" * 5000
+    operations = [
+        create("1", pk),
+        create("2", pk, t=text),
+        ("read", ("2",)),
+        ("patch", ("1", [{"op": "set", "path": "/n", "value": 1}])),
+        ("delete", ("2",)),
+    ]
+    results = container.execute_item_batch(operations, pk)
     total = float(results.get_response_headers()["x-ms-request-charge"])
-    assert total >= sum(row["requestCharge"] for row in results) - 0.01
+    charges = [row["requestCharge"] for row in results]
+    assert min(charges) > 0
+    assert total == pytest.approx(sum(charges), abs=0.01)
+
+
+@pytest.mark.parametrize("position", [0, 1, 3])
+def test_charge_of_a_batch_that_fails(container, pk, position):
+    """What was undone is charged too, and told at the operation that was refused."""
+    container.create_item({"id": "taken", "pk": pk})
+    operations = [create(str(n), pk, t="x" * 5000) for n in range(3)]
+    operations.insert(position, create("taken", pk))
+    with pytest.raises(CosmosBatchOperationError) as caught:
+        container.execute_item_batch(operations, pk)
+    error = caught.value
+    charges = [row["requestCharge"] for row in error.operation_responses]
+    total = float(error.headers["x-ms-request-charge"])
+    assert total == pytest.approx(sum(charges), abs=0.01)
+    alone = Hook()
+    container.create_item({"id": "alone", "pk": pk, "t": "x" * 5000}, response_hook=alone)
+    assert total >= position * charge(alone.headers)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from expect import Hook, charge, failure
+from expect import Hook, charge, failure, sending
 
 UNINDEXED = {"indexingMode": "none", "automatic": False}
 
@@ -79,3 +79,42 @@ def test_failures_are_charged(container, pk):
     assert charge(missing.value.headers) == 1.0
     for caught in (conflict, bad):
         assert charge(caught.value.headers) > 0
+
+
+def test_every_page_of_a_query_costs_at_least_one(container, pk):
+    for n in range(3):
+        container.create_item({"id": str(n), "pk": pk})
+    hook = Hook()
+    pages = container.query_items("SELECT * FROM c", partition_key=pk, max_item_count=1, response_hook=hook).by_page()
+    charges = []
+    for page in pages:
+        list(page)
+        charges.append(charge(hook.headers))
+    assert len(charges) >= 3
+    assert min(charges) >= 1
+
+
+def test_feeds_are_charged_by_bytes(new_container):
+    made = new_container()
+    for n in range(20):
+        made.create_item({"id": str(n), "pk": "a"})
+    assert len(list(made.read_all_items())) == 20
+    # Some 280 bytes each: a few kilobytes together.
+    assert 4 < charge(made.client_connection.last_response_headers) < 8
+    hook = Hook()
+    changes = made.query_items_change_feed(start_time="Beginning", partition_key="a", response_hook=hook)
+    first = next(changes.by_page())
+    assert len(list(first)) == 20
+    assert 4 < charge(hook.headers) < 8
+
+
+def test_no_item_count_lets_the_server_choose(container, pk):
+    container.create_item({"id": "1", "pk": pk})
+    # The SDK takes a zero for no count at all, and sends none.
+    zero = sending("x-ms-max-item-count", "0")
+    for page in (
+        container.query_items("SELECT * FROM c", partition_key=pk, **zero),
+        container.read_all_items(**zero),
+        container.query_items_change_feed(partition_key=pk, start_time="Beginning", **zero),
+    ):
+        assert "1" in [item["id"] for item in page if item["pk"] == pk]

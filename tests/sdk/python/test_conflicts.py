@@ -9,6 +9,7 @@ from azure.cosmos import PartitionKey
 from azure.cosmos.exceptions import CosmosHttpResponseError, CosmosResourceNotFoundError
 
 from conftest import unique
+from expect import failure
 from regions import NORTH, WEST, Account, Trace, wait_until
 
 BOTH = (WEST, NORTH)
@@ -209,6 +210,8 @@ def test_the_feed_lists_what_lost_until_it_is_deleted(account, make):
     for options in queries:
         assert list(west.query_conflicts("SELECT * FROM c", **options)) == [conflict]
     assert list(west.query_conflicts("SELECT * FROM c", partition_key="q")) == []
+    with failure(400, message="Cross partition query is required but disabled"):
+        list(west.query_conflicts("SELECT * FROM c"))
 
     north.delete_conflict(conflict, "p")
     wait_until(lambda: conflicts(west) == conflicts(north) == [])

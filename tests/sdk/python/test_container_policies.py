@@ -121,6 +121,27 @@ def test_geospatial_config(database, kind):
         database.delete_container(name)
 
 
+@pytest.mark.parametrize("kind, status", [("Geography", 400), ("Geometry", 201)])
+def test_a_bounding_box_belongs_to_geometry(database, kind, status):
+    name = unique("c")
+    box = {"xmin": 0, "ymin": 0, "xmax": 10, "ymax": 5}
+    index = {"path": "/where/*", "types": ["Polygon"], "boundingBox": box}
+    definition = {
+        "id": name,
+        "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2},
+        "geospatialConfig": {"type": kind},
+        "indexingPolicy": {"spatialIndexes": [index]},
+    }
+    create = database.client_connection.CreateContainer
+    if status == 400:
+        with failure(400, message="boundingBox"):
+            create(database.database_link, definition)
+        return
+    made = create(database.database_link, definition)
+    assert made["indexingPolicy"]["spatialIndexes"][0]["boundingBox"] == box
+    database.delete_container(name)
+
+
 def test_computed_properties(new_container):
     computed = [{"name": "lower", "query": "SELECT VALUE LOWER(c.a) FROM c"}]
     assert new_container(computed_properties=computed).read()["computedProperties"] == computed

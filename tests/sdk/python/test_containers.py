@@ -2,6 +2,7 @@
 
 import pytest
 from azure.cosmos import PartitionKey
+from azure.cosmos.documents import IndexingDirective
 from azure.cosmos.exceptions import CosmosResourceExistsError, CosmosResourceNotFoundError
 
 from conftest import unique
@@ -145,3 +146,17 @@ def test_too_many_key_paths_are_counted(database):
 def test_container_without_partition_key_is_refused(database):
     with failure(400):
         database.create_container(unique("c"), None)
+
+
+@pytest.mark.parametrize("directive, expected", [("Default", []), ("Exclude", []), ("Include", ["1"])])
+def test_filters_miss_items_without_index_entries(new_container, directive, expected):
+    """As in Microsoft's IndexManagement sample."""
+    made = new_container(indexing_policy={"automatic": False, "indexingMode": "consistent"})
+    assert made.read()["indexingPolicy"]["automatic"] is False
+    number = getattr(IndexingDirective, directive)
+    made.create_item({"id": "1", "pk": "a", "n": 1}, indexing_directive=number)
+    query = "SELECT VALUE c.id FROM c WHERE c.n = 1"
+    assert list(made.query_items(query, partition_key="a")) == expected
+    assert list(made.query_items(query, partition_key="a", enable_scan_in_query=True)) == ["1"]
+    assert list(made.query_items("SELECT VALUE c.id FROM c", partition_key="a")) == ["1"]
+    assert made.read_item("1", "a")["n"] == 1

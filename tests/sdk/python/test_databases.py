@@ -53,6 +53,14 @@ def test_list_pages_honour_the_page_size(client, new_database):
     assert names <= {row["id"] for page in pages for row in page}
 
 
+def test_query_pages_end_without_an_empty_one(client, new_database):
+    names = {new_database().id for _ in range(3)}
+    pages = client.query_databases("SELECT * FROM r", max_item_count=1).by_page()
+    pages = [[row["id"] for row in page] for page in pages]
+    assert [len(page) for page in pages] == [1] * len(list(client.list_databases()))
+    assert names <= {name for page in pages for name in page}
+
+
 def test_delete_then_everything_is_not_found(client, new_database):
     name = new_database().id
     client.delete_database(name)

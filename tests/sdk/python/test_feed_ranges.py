@@ -12,7 +12,7 @@ def boundaries(container):
 
 
 def v2(n):
-    inner = [f"{i * V2_FULL // n:032X}" for i in range(1, n)]
+    inner = [f"{V2_FULL // n * i:032X}" for i in range(1, n)]
     return list(zip([""] + inner, inner + ["FF"]))
 
 

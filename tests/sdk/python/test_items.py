@@ -189,6 +189,14 @@ def test_no_response_as_client_default(server, database, container, pk):
         assert quiet_container.upsert_item({"id": "1", "pk": pk}, no_response=False)["id"] == "1"
 
 
+def test_answers_name_the_place_of_the_item(container, pk):
+    hook = Hook()
+    item = container.create_item({"id": "1", "pk": pk}, response_hook=hook)
+    container.read_item("1", pk, response_hook=hook)
+    for headers, _ in hook.calls:
+        assert headers["content-location"].endswith(f"/{container.container_link}/docs/{item['id']}")
+
+
 def test_indexing_directive_is_accepted(container, pk):
     container.create_item({"id": "1", "pk": pk}, indexing_directive="Exclude")
     assert container.read_item("1", pk)["id"] == "1"

@@ -2,6 +2,8 @@
 
 from expect import failure
 
+TOO_LARGE = 'Message: {"Errors":["Request size is too large"]}'
+
 
 def test_item_of_almost_two_megabytes(new_container):
     made = new_container(offer_throughput=10000)
@@ -13,7 +15,13 @@ def test_item_of_almost_two_megabytes(new_container):
 def test_item_over_two_megabytes_is_refused(container, pk):
     with failure(413, message="(RequestEntityTooLarge)") as caught:
         container.create_item({"id": "big", "pk": pk, "text": "x" * (2 * 1024 * 1024)})
-    assert "Request size is too large" in str(caught.value)
+    assert TOO_LARGE in str(caught.value)
+
+
+def test_batch_over_two_megabytes_is_refused(container, pk):
+    items = [{"id": name, "pk": pk, "text": "x" * 1_100_000} for name in "ab"]
+    with failure(413, message=TOO_LARGE):
+        container.execute_item_batch([("create", (item,)) for item in items], pk)
 
 
 def nested(depth):

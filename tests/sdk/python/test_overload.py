@@ -43,8 +43,36 @@ def test_a_flood_of_writes_is_slowed_down_and_nothing_is_lost(limited):
     took = time.monotonic() - begun
     # The first second's budget is there at once, and that second may be about to end.
     assert took > sum(charges) / RATE - 2.1
+    # Writers that wait must not leave budget unused; a machine with much to do needs longer.
+    assert took < 3 * sum(charges) / RATE + 5
     found = {item["id"] for item in limited.query_items("SELECT c.id FROM c", enable_cross_partition_query=True)}
     assert found == {str(n) for n in range(250)}
+
+
+def test_a_load_over_three_physical_partitions_runs_at_their_rate(enforcing):
+    """This SDK has no bulk calls, so threads create the items. Each partition has a third of the rate."""
+    rate = 3 * RATE
+    with CosmosClient(enforcing.endpoint, enforcing.key) as client:
+        database = client.create_database_if_not_exists("db")
+        made = database.create_container(f"c{time.monotonic_ns()}", PartitionKey("/pk"), offer_throughput=18000)
+        made.replace_throughput(rate)
+        assert len(list(made.read_feed_ranges())) == 3
+        charges = []
+
+        def write(n):
+            hook = Hook()
+            made.create_item({"id": str(n), "pk": f"k{n % 300}", "text": TEXT}, response_hook=hook)
+            charges.append(float(hook.headers["x-ms-request-charge"]))
+
+        begun = time.monotonic()
+        with ThreadPoolExecutor(32) as pool:
+            list(pool.map(write, range(1200)))
+        took = time.monotonic() - begun
+    message = f"{took:.1f} s for {sum(charges):.0f} RU at {rate} RU/s"
+    print(message)
+    assert took > sum(charges) / rate - 2.5, message
+    # A machine with much to do needs longer.
+    assert took < 3 * sum(charges) / rate + 5, message
 
 
 def test_a_client_that_does_not_wait_is_told_how_long(enforcing, limited):

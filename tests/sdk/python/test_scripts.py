@@ -127,6 +127,21 @@ def test_arguments_and_bodies(run, body, params, expected):
     assert run(body, *params) == expected
 
 
+def test_statements_may_follow_the_function(run):
+    body = "(function () { getContext().getResponse().setBody(helper()); });\nfunction helper() { return 3; }\nvar rest = 1;"
+    assert run(body, None) == 3
+
+
+def test_the_error_number_of_a_function_is_the_sub_status(container, pk):
+    name = "numbered"
+    body = "function () { throw new Error(1234, 'no'); }"
+    container.scripts.create_user_defined_function({"id": name, "body": body})
+    container.create_item({"id": "1", "pk": pk})
+    with pytest.raises(CosmosHttpResponseError) as caught:
+        list(container.query_items(f"SELECT VALUE udf.{name}() FROM c", partition_key=pk))
+    assert (caught.value.status_code, caught.value.sub_status) == (400, 1234)
+
+
 def test_a_body_that_is_never_set(run):
     assert not run("function () {}")
 

@@ -88,6 +88,20 @@ def test_bad_vector_index_is_named(database, indexes, message):
         )
 
 
+def test_a_vector_index_cannot_change_its_kind(database, new_container):
+    made = new_container(indexing_policy=INDEXES, vector_embedding_policy=EMBEDDINGS)
+    changed = copy.deepcopy(INDEXES)
+    changed["vectorIndexes"][0]["type"] = "quantizedFlat"
+    text = "Paths in existing vector indexing policy cannot be modified in Collection Replace"
+    with failure(400, message=text):
+        database.replace_container(
+            made.id,
+            PartitionKey("/pk"),
+            indexing_policy=changed,
+            vector_embedding_policy=EMBEDDINGS,
+        )
+
+
 def test_vector_policy_cannot_change(database, new_container):
     made = new_container(indexing_policy=INDEXES, vector_embedding_policy=EMBEDDINGS)
     changed = copy.deepcopy(EMBEDDINGS)

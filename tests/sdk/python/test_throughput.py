@@ -29,6 +29,15 @@ def test_manual_throughput_and_its_offer(new_container):
     assert "offerAutopilotSettings" not in body["content"]
 
 
+def test_query_pages_of_offers_end_without_an_empty_one(client, new_container):
+    made = [new_container(offer_throughput=400) for _ in range(3)]
+    query = "SELECT * FROM r"
+    pages = client.client_connection.QueryOffers(query, {"maxItemCount": 1}).by_page()
+    pages = [[row["offerResourceId"] for row in page] for page in pages]
+    assert [len(page) for page in pages] == [1] * len(list(client.client_connection.ReadOffers()))
+    assert {one.read()["_rid"] for one in made} <= {owner for page in pages for owner in page}
+
+
 def test_replace_manual_throughput(new_container):
     made = new_container(offer_throughput=400)
     hook = Hook()

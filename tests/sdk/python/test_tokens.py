@@ -218,3 +218,27 @@ async def test_asynchronous_clients_alike(server, database, container, user, two
         assert texts(rows) == ["mine", "mine"]
         with failure(403):
             await seen.read_item("1", other)
+
+
+@pytest.mark.parametrize("mode", ["read", "all"])
+def test_a_token_for_one_item(server, database, container, user, two, mode):
+    mine, other = two
+    link = f"{container.container_link}/docs/1"
+    permission = allow(user, mode, link, resourcePartitionKey=[mine])
+    with connect(server, permission, container.container_link, link) as limited:
+        made = limited.get_database_client(database.id).get_container_client(container.id)
+        assert made.read()["id"] == container.id
+        assert list(made.read_feed_ranges())
+        assert made.read_item("1", mine)["text"] == "mine"
+        for refused in [
+            lambda: made.read_item("2", mine),
+            lambda: made.read_item("1", other),
+            lambda: list(made.query_items("SELECT * FROM c", partition_key=mine)),
+        ]:
+            with failure(403):
+                refused()
+        if mode == "all":
+            made.replace_item("1", {"id": "1", "pk": mine, "text": "new"})
+        else:
+            with failure(403):
+                made.replace_item("1", {"id": "1", "pk": mine, "text": "new"})
