@@ -28,7 +28,11 @@ def kept(new_container):
     return new_container(change_feed_policy=POLICY)
 
 
-def test_every_version(kept):
+@pytest.mark.parametrize("asks", [False, True], ids=["retention", "previous images"])
+def test_every_version(new_container, asks):
+    policy = {**POLICY, "previousImages": True} if asks else POLICY
+    kept = new_container(change_feed_policy=policy)
+    assert kept.read()["changeFeedPolicy"] == policy
     continuation = start(kept)
     first = kept.create_item({"id": "1", "pk": "a", "n": 1})
     second = kept.upsert_item({"id": "1", "pk": "a", "n": 2})
@@ -43,8 +47,9 @@ def test_every_version(kept):
     ]
     created, upserted, replaced, deleted = found
     assert created["current"] == first and "previous" not in created
-    assert upserted["current"] == second and upserted["previous"] == first
-    assert replaced["current"] == third and replaced["previous"] == second
+    assert upserted["current"] == second and replaced["current"] == third
+    images = [first, second] if asks else [None, None]
+    assert [change.get("previous") for change in (upserted, replaced)] == images
     assert deleted["previous"] == third and not deleted.get("current")
     lsns = [change["metadata"]["lsn"] for change in found]
     assert lsns == sorted(set(lsns))

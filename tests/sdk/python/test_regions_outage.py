@@ -132,6 +132,33 @@ def test_two_regions_wait_for_their_operator(start, pk):
             wait_answers(account, WEST, returned, "2", pk)
 
 
+def test_a_region_that_was_replaced_sends_writers_away_while_it_is_down(start, pk):
+    account = start(WEST, NORTH)
+    trace = Trace(account)
+    # It looks at the account again after five minutes only.
+    with account.container(NORTH, at=NORTH) as container:
+        container.create_item({"id": "1", "pk": pk})
+        account.wait_even()
+        account.take_down(WEST)
+        account.failover(NORTH, forced=True)
+
+        def is_sent_away():
+            try:
+                container.create_item({"id": "2", "pk": pk}, **trace.options())
+            except CosmosHttpResponseError as error:
+                # West US has not heard of it.
+                assert error.status_code == 503
+                trace.take()
+                return False
+            return True
+
+        wait_until(is_sent_away)
+        *refused, written = trace.take()
+        assert set(refused) == {(WEST, 403, 3)} and written == (NORTH, 201, 0)
+        container.create_item({"id": "3", "pk": pk}, **trace.options())
+        assert trace.take() == [(NORTH, 201, 0)]
+
+
 def test_what_only_the_lost_region_had_is_kept_aside(start, pk, tmp_path):
     account = start(WEST, NORTH, data=tmp_path)
     with account.client(NORTH, at=NORTH) as client:

@@ -153,3 +153,17 @@ def test_nothing_is_lost_with_the_write_region(start, pk):
         container.create_item({"id": "20", "pk": pk})
         rows = container.query_items("SELECT VALUE COUNT(1) FROM c", partition_key=pk)
         assert list(rows) == [21]
+
+
+def test_weaker_reads_see_a_write_as_soon_as_it_is_committed(start, pk):
+    account = start(WEST, NORTH, ASIA)
+    trace = Trace(account)
+    hook = trace.options()
+    writes, elsewhere = 100, 0
+    with account.container(NORTH, WEST, consistency_level="Session") as container:
+        for n in range(writes):
+            container.upsert_item({"id": "1", "pk": pk, "n": n})
+            assert container.read_item("1", pk, **hook)["n"] == n
+            elsewhere += trace.take() != [(NORTH, 200, 0)]
+    # A machine that stands still for a moment makes a client go on in the write region.
+    assert elsewhere <= writes // 10
