@@ -96,6 +96,19 @@ test("empty and oversized batches", async () => {
   assert.equal(error.body.code, "RequestEntityTooLarge");
 });
 
+test("an operation of another key", async () => {
+  const operation = {
+    operationType: "Create",
+    partitionKey: "other",
+    resourceBody: { id: "1", pk: "other" },
+  };
+  const error = await fails(context.container.items.batch([operation], unique("pk")), 400);
+  assert.match(
+    error.message,
+    /One or more operations within the batch request have a different partition key value than the request\./,
+  );
+});
+
 test("hierarchical key", async () => {
   const container = await newContainer(context, {
     partitionKey: { paths: ["/a", "/b"], kind: "MultiHash", version: 2 },

@@ -22,7 +22,7 @@ async function startNow(container, scope) {
   return continuation;
 }
 
-test("every version and its previous image", async () => {
+test("every version, and the previous image of what was deleted", async () => {
   const container = await newContainer(context, { changeFeedPolicy });
   const start = await startNow(container);
   await container.items.create({ id: "1", pk: "a", n: 1 });
@@ -36,7 +36,7 @@ test("every version and its previous image", async () => {
     ["replace", "1", 3],
     ["delete", "1", 3],
   ]);
-  assert.deepEqual(withoutSystem(found[1].previous), { id: "1", pk: "a", n: 1 });
+  assert.deepEqual(found.map(({ previous }) => previous !== undefined), [false, false, false, true]);
   assert.deepEqual(withoutSystem(found[3].previous), { id: "1", pk: "a", n: 3 });
   assert.equal(found[2].metadata.previousImageLSN, found[1].metadata.lsn);
   assert.ok(found.every(({ metadata }) => Math.abs(metadata.crts - Date.now() / 1000) < 60));
@@ -121,7 +121,14 @@ test("across a split", async () => {
 test("needs a retention, and a start within it", async () => {
   await fails(changes(context.container, now(undefined, all)), 400);
   const container = await newContainer(context, { changeFeedPolicy });
-  await assert.rejects(changes(container, beginning(undefined, all)));
+  const [range] = await container.getFeedRanges();
+  for (const scope of [undefined, range, "a"]) {
+    const error = await fails(changes(container, beginning(scope, all)), 400);
+    assert.match(
+      error.message,
+      /You must read the change feed from within the retention period\./,
+    );
+  }
   const { resource } = await container.read();
   assert.equal(resource.changeFeedPolicy.retentionDuration, 10);
 });

@@ -1,6 +1,7 @@
 // Short words for the change feed, and for containers that split.
 
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ChangeFeedStartFrom, StatusCodes } from "@azure/cosmos";
 import { connect } from "./setup.js";
@@ -63,4 +64,24 @@ export async function split(server, container, throughput = 25000, partitions = 
   } finally {
     other.dispose();
   }
+}
+
+/** Asks for a split or a merge of physical partitions, as an operator does. */
+export async function operate(server, container, body) {
+  const link = `dbs/${container.database.id}/colls/${container.id}`;
+  const date = new Date().toUTCString();
+  const signed = `post\npartitions\n${link}\n${date.toLowerCase()}\n\n`;
+  const digest = createHmac("sha256", Buffer.from(server.key, "base64")).update(signed);
+  const authorization = `type=master&ver=1.0&sig=${digest.digest("base64")}`;
+  const response = await fetch(new URL(`/_orrery/${link}/partitions`, server.endpoint), {
+    method: "POST",
+    headers: {
+      "x-ms-date": date,
+      "x-ms-version": "2020-07-15",
+      authorization: encodeURIComponent(authorization),
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(body),
+  });
+  assert.ok(response.ok, await response.text());
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { charge, fails, ids, newContainer, suite, unique } from "./setup.js";
+import { charge, connect, fails, ids, newContainer, suite, unique } from "./setup.js";
 
 const context = suite();
 
@@ -167,3 +167,84 @@ test("a container created again under a live client", async () => {
   await container.items.create({ id: "1", pk: "a" });
   assert.deepEqual(ids((await container.items.readAll().fetchAll()).resources), ["1"]);
 });
+
+test("a container without a partition key, as old versions of the protocol create it", async () => {
+  const old = (request, node, next) => {
+    if (request.resourceType === "colls" && request.method === "POST") {
+      request.body = JSON.stringify({ id: JSON.parse(request.body).id });
+    }
+    request.headers["x-ms-version"] = "2018-06-18";
+    return next(request);
+  };
+  const legacy = connect(context.server, { plugins: [{ on: "request", plugin: old }] });
+  const id = unique("c");
+  await legacy.database(context.database.id).containers.create({ id });
+  legacy.dispose();
+  const container = context.database.container(id);
+  const { resource } = await container.read();
+  assert.deepEqual(resource.partitionKey, {
+    paths: ["/_partitionKey"],
+    kind: "Hash",
+    systemKey: true,
+  });
+  await container.items.create({ id: "a", n: 1 });
+  await container.items.upsert({ id: "b", n: 1 });
+  assert.equal((await container.item("a", undefined).replace({ id: "a", n: 2 })).resource.n, 2);
+  assert.equal((await container.item("a", undefined).read()).resource.n, 2);
+  assert.deepEqual(ids((await container.items.readAll().fetchAll()).resources), ["a", "b"]);
+  const { resources } = await container.items.query("SELECT * FROM c").fetchAll();
+  assert.deepEqual(ids(resources), ["a", "b"]);
+  const results = await container.items.bulk([
+    { operationType: "Create", resourceBody: { id: "c", n: 1 } },
+    { operationType: "Read", id: "a" },
+    { operationType: "Delete", id: "b" },
+  ]);
+  assert.deepEqual(results.map(({ statusCode }) => statusCode), [201, 200, 204]);
+  // A program that moves to keys writes the property of the system, beside items that have none.
+  await container.items.create({ id: "a", _partitionKey: "k", n: 3 });
+  assert.equal((await container.item("a", "k").read()).resource.n, 3);
+  assert.equal((await container.item("a", undefined).read()).resource.n, 2);
+  const keyed = await container.items.query("SELECT * FROM c", { partitionKey: "k" }).fetchAll();
+  assert.deepEqual(keyed.resources.map(({ n }) => n), [3]);
+  const all = await container.items.query("SELECT VALUE COUNT(1) FROM c").fetchAll();
+  assert.deepEqual(all.resources, [3]);
+  await container.item("a", undefined).delete();
+  assert.equal((await container.item("a", undefined).read()).statusCode, 404);
+  assert.equal((await container.item("a", "k").read()).statusCode, 200);
+});
+
+test("segments of the key path in single quotes", async () => {
+  const container = await newContainer(context, { partitionKey: { paths: ["/'a b'/'c/d'"] } });
+  const { resource } = await container.items.create({ id: "1", "a b": { "c/d": "x" } });
+  assert.deepEqual((await container.item("1", "x").read()).resource, resource);
+  for (const path of ["/a.b", "id"]) {
+    const error = await fails(newContainer(context, { partitionKey: { paths: [path] } }), 400);
+    const text = `The partition key component definition path '${path}' could not be accepted`;
+    assert.ok(error.message.includes(text), error.message);
+  }
+});
+
+test("ttl is checked in a container without one", async () => {
+  for (const ttl of [null, 0, -10]) {
+    await fails(context.container.items.create({ id: unique("ttl"), pk: "a", ttl }), 400);
+  }
+});
+
+test("languages by their number", async () => {
+  const fullTextPolicy = {
+    defaultLanguage: "en-US",
+    fullTextPaths: [{ path: "/text", language: "1033" }],
+  };
+  const container = await newContainer(context, { fullTextPolicy });
+  assert.deepEqual((await container.read()).resource.fullTextPolicy, fullTextPolicy);
+});
+
+for (const name of ["materializedViewDefinition", "globalSecondaryIndexDefinition", "backupPolicy"]) {
+  test(`${name} is refused, not ignored`, async () => {
+    const definition = { sourceCollectionId: "source", definition: "SELECT c.id FROM c" };
+    const body = { id: unique("c"), partitionKey: "/pk", [name]: definition };
+    const error = await fails(context.database.containers.create(body), 400);
+    assert.match(error.message, new RegExp(name));
+    await fails(context.database.container(body.id).read(), 404);
+  });
+}

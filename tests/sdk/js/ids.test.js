@@ -23,6 +23,7 @@ const IDS = [
   'say "hi"',
   "it's",
   "a&b=c;d",
+  "a?b",
   "<a|b>`",
   "line\nfeed",
   "tab\there",

@@ -6,6 +6,7 @@ import { startServer } from "./server.js";
 import { charge, connect, fails } from "./setup.js";
 
 const RATE = 400;
+const RANGES = 3;
 const text = "x".repeat(1000);
 let server, client, database;
 
@@ -20,9 +21,9 @@ after(async () => {
   await server?.stop();
 });
 
-async function limited(id) {
+async function limited(id, offerThroughput = RATE) {
   const definition = { id, partitionKey: { paths: ["/pk"], version: 2 } };
-  const { container } = await database.containers.create(definition, { offerThroughput: RATE });
+  const { container } = await database.containers.create(definition, { offerThroughput });
   return container;
 }
 
@@ -46,16 +47,50 @@ test("a flood of writes is slowed down and nothing is lost", async () => {
   assert.equal(new Set(resources).size, 250);
 });
 
-test("operations of a bulk request are tried again one by one", async () => {
+test("a bulk load runs at the rate of its container", async () => {
   const container = await limited("bulk");
-  // More than a second's budget; for each that is refused the SDK waits before it looks at the next.
-  const operations = Array.from({ length: 90 }, (_, n) => ({
+  const operations = Array.from({ length: 400 }, (_, n) => ({
     operationType: "Create",
     partitionKey: `k${n % 7}`,
     resourceBody: { id: `${n}`, pk: `k${n % 7}`, text },
   }));
+  const begun = performance.now();
   const results = await container.items.executeBulkOperations(operations);
+  const seconds = (performance.now() - begun) / 1000;
   assert.deepEqual([...new Set(results.map((row) => row.response?.statusCode))], [201]);
+  const sum = results.reduce((total, row) => total + row.response.requestCharge, 0);
+  const message = `${seconds} s for ${sum} RU`;
+  assert.ok(sum > 4 * RATE, message);
+  assert.ok(seconds > sum / RATE - 2.5, message);
+  // A machine with much to do needs longer; the SDK sleeps once for each operation that is refused.
+  assert.ok(seconds < (3 * sum) / RATE + 5, message);
+});
+
+// Each physical partition has a third of the rate. The SDK sleeps once for each refused operation, one
+// after the other, so refusals of one partition must not slow down the others.
+test("a bulk load over three physical partitions runs at their rate", async (t) => {
+  const rate = RANGES * 4 * RATE;
+  const container = await limited("wide", 18000);
+  const { resource, offer } = await container.readOffer();
+  await offer.replace({ ...resource, content: { offerThroughput: rate } });
+  const ranges = await container.readPartitionKeyRanges().fetchAll();
+  assert.equal(ranges.resources.length, RANGES);
+  const operations = Array.from({ length: 5000 }, (_, n) => ({
+    operationType: "Create",
+    partitionKey: `k${n % 300}`,
+    resourceBody: { id: `${n}`, pk: `k${n % 300}`, text },
+  }));
+  const begun = performance.now();
+  const results = await container.items.executeBulkOperations(operations);
+  const seconds = (performance.now() - begun) / 1000;
+  assert.deepEqual([...new Set(results.map((row) => row.response?.statusCode))], [201]);
+  const sum = results.reduce((total, row) => total + row.response.requestCharge, 0);
+  const message = `${seconds.toFixed(1)} s for ${sum.toFixed(0)} RU at ${rate} RU/s`;
+  t.diagnostic(message);
+  assert.ok(sum > 5 * rate, message);
+  assert.ok(seconds > sum / rate - 2.5, message);
+  // Keys do not spread evenly: the fullest of the partitions ends last.
+  assert.ok(seconds < 1.25 * (sum / rate) + 3, message);
 });
 
 test("a client that does not wait is told how long", async () => {

@@ -23,6 +23,25 @@ for (const version of [1, 2]) {
   });
 }
 
+for (const version of [1, 2]) {
+  test(`an array or an object is no key, hash version ${version}`, async () => {
+    const container = await newContainer(context, { partitionKey: { paths: ["/pk"], version } });
+    const values = { array: ["a"], object: { a: 1 } };
+    for (const [id, pk] of Object.entries(values)) {
+      const write = { operationType: "Create", resourceBody: { id, pk } };
+      const { result } = await container.items.batch([write], undefined);
+      assert.equal(result[0].statusCode, 201);
+      const { resource } = await container.item(id, undefined).read();
+      assert.deepEqual(resource, result[0].resourceBody);
+      assert.deepEqual(resource.pk, pk);
+      // This client sends a key of no values with such an item.
+      await fails(container.items.create({ id: "alone", pk }), 400, 1001);
+    }
+    const { resource } = await container.items.create({ id: "empty", pk: {} });
+    assert.deepEqual((await container.item("empty", undefined).read()).resource, resource);
+  });
+}
+
 test("hierarchical keys", async () => {
   const container = await newContainer(
     context,
@@ -58,6 +77,16 @@ const BOUNDARIES = [
   [2, 400, []],
   [2, 12000, [`1${"F".repeat(31)}`]],
   [2, 18000, [`1${"5".repeat(31)}`, `2${"A".repeat(31)}`]],
+  [
+    2,
+    30000,
+    [
+      "0CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC",
+      "19999999999999999999999999999998",
+      "26666666666666666666666666666664",
+      "33333333333333333333333333333330",
+    ],
+  ],
   [1, 12000, ["05C1DFFFFFFFFC"]],
   [1, 18000, ["05C1D5AB55AB54", "05C1E5AB55AB54"]],
 ];

@@ -13,10 +13,11 @@ import {
   mixedSuite,
   rows,
   sameRows,
+  WHOLE,
 } from "./mixed.js";
 
 const context = mixedSuite();
-const SCOPES = { "three partitions": [{}, DOCUMENTS], "one key": [HOT, HOT_DOCUMENTS] };
+const SCOPES = { "three partitions": [WHOLE, DOCUMENTS], "one key": [HOT, HOT_DOCUMENTS] };
 
 function assertSorted(values, direction) {
   for (let at = 1; at < values.length; at += 1) {
@@ -124,6 +125,10 @@ for (const [way, options] of Object.entries(EVERY_WAY)) {
 test("ties follow creation inside a key", async () => {
   const found = await rows(context.mixed, "SELECT VALUE c.n FROM c ORDER BY c.g", HOT);
   const expected = HOT_DOCUMENTS.toSorted((a, b) => compare(a.g, b.g) || a.n - b.n);
+  assert.notDeepEqual(
+    expected,
+    HOT_DOCUMENTS.toSorted((a, b) => compare(a.g, b.g) || compare(a.id, b.id)),
+  );
   assert.deepEqual(
     found,
     expected.map((row) => row.n),

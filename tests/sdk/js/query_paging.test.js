@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect, fails } from "./setup.js";
-import { HOT, inEveryPageSize, mixedSuite, rows, sameRows } from "./mixed.js";
+import { HOT, WHOLE, inEveryPageSize, mixedSuite, rows, sameRows } from "./mixed.js";
 
 const context = mixedSuite();
 const ONE_STREAM = [
@@ -17,7 +17,7 @@ const ONE_STREAM = [
   "SELECT c.v, COUNT(1) AS n FROM c GROUP BY c.v",
   "SELECT c.n, t.name FROM c JOIN t IN c.tags",
 ];
-const SCOPES = { "three partitions": {}, "one key": HOT };
+const SCOPES = { "three partitions": WHOLE, "one key": HOT };
 
 /** Two pages here, the rest from a token in a client of its own. */
 async function resumed(query, options) {
@@ -55,6 +55,29 @@ for (const [scope, options] of Object.entries(SCOPES)) {
     });
   }
 }
+
+// No partition waits for another one, so the server answers them over all of them, and the tokens are its own.
+for (const query of [
+  "SELECT * FROM c",
+  "SELECT VALUE c.v FROM c WHERE c.n > 20",
+  "SELECT c.n, t.name FROM c JOIN t IN c.tags",
+]) {
+  test(`${query} of a client without options`, async () => {
+    const expected = await rows(context.mixed, query, WHOLE);
+    assert.deepEqual(await rows(context.mixed, query, {}), expected);
+    assert.deepEqual(await resumed(query, {}), expected);
+  });
+}
+
+test("a merge does not go on from a token of the server", async () => {
+  const query = "SELECT VALUE c.n FROM c ORDER BY c.n";
+  const first = await context.mixed.items.query(query, { ...WHOLE, maxItemCount: 5 }).fetchNext();
+  const continuationToken = first.continuationToken;
+  assert.ok(continuationToken);
+  const error = await fails(rows(context.mixed, query, { continuationToken }), 400, 0);
+  assert.match(error.message, /your SDK merges the rows of this query/);
+  assert.equal((await rows(context.mixed, query, { ...WHOLE, continuationToken })).length, 295);
+});
 
 // The tokens of the client's own merge hold one token of the server for each partition.
 for (const query of [

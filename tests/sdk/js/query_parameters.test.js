@@ -27,6 +27,11 @@ for (const [way, options] of Object.entries(EVERY_WAY)) {
     });
   }
 
+  test(`without a value, by ${way}`, async () => {
+    const query = "SELECT VALUE c.n FROM c WHERE c.v = @p";
+    assert.deepEqual(await rows(context.mixed, { query, parameters: [] }, options), []);
+  });
+
   test(`the partition key, by ${way}`, async () => {
     const parameters = [{ name: "@p", value: "hot" }];
     const query = "SELECT VALUE COUNT(1) FROM c WHERE c.pk = @p";

@@ -66,3 +66,19 @@ test("a stronger level than the account's is refused", async () => {
   const read = await context.container.item("1", pk).read({ consistencyLevel: "Eventual" });
   assert.equal(read.statusCode, 200);
 });
+
+test("an answer of several ranges leaves a session that reads all of them", async () => {
+  const wide = await newContainer(context, { throughput: 12000 });
+  for (let n = 0; n < 12; n += 1) await wide.items.create({ id: "1", pk: `k${n}`, n });
+  const client = connect(context.server);
+  try {
+    const container = client.database("db").container(wide.id);
+    const { resources } = await container.items.readAll({ maxItemCount: 5 }).fetchAll();
+    assert.equal(resources.length, 12);
+    for (const { id, pk, n } of resources) {
+      assert.equal((await container.item(id, pk).read()).resource.n, n);
+    }
+  } finally {
+    client.dispose();
+  }
+});

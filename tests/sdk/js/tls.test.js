@@ -31,6 +31,33 @@ test("an agent that trusts the certificate", async () => {
   }
 });
 
+test("a server that answers as the emulator does, by both of its names", async () => {
+  const emulating = await startServer({ tls: "auto", more: ["--advertise", "emulator"] });
+  const { port } = new URL(emulating.endpoint);
+  const agent = new Agent({ ca: readFileSync(emulating.certificate), keepAlive: true });
+  const hosts = new Set();
+  const note = (request, node, next) => {
+    hosts.add(new URL(request.endpoint).hostname);
+    return next(request);
+  };
+  const endpoint = `https://localhost:${port}/`;
+  const plugins = [{ on: "request", plugin: note }];
+  const client = connect(emulating, { endpoint, agent, plugins });
+  try {
+    assert.equal(await client.getWriteEndpoint(), `https://127.0.0.1:${port}/`);
+    const { database } = await client.databases.create({ id: "db" });
+    const { container } = await database.containers.create({ id: "c", partitionKey: "/pk" });
+    await container.items.create({ id: "1", pk: "a" });
+    assert.equal((await container.item("1", "a").read()).resource.id, "1");
+    // The agent verified the certificate for both names.
+    assert.deepEqual([...hosts].sort(), ["127.0.0.1", "localhost"]);
+  } finally {
+    client.dispose();
+    agent.destroy();
+    await emulating.stop();
+  }
+});
+
 test("a certificate for a server, and of no authority", () => {
   const certificate = new X509Certificate(readFileSync(server.certificate));
   assert.equal(certificate.ca, false);

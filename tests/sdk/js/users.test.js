@@ -95,6 +95,25 @@ test("an all token writes", async () => {
   });
 });
 
+test("a token for one item reads it and no other", async () => {
+  const { container } = context;
+  const pk = unique("pk");
+  for (const id of ["1", "2"]) {
+    await container.items.create({ id, pk });
+  }
+  const { permission } = await allow(PermissionMode.Read, container.item("1", pk).url, {
+    resourcePartitionKey: [pk],
+  });
+  // The SDK looks for the token of the item or of a resource above it.
+  await limited({ [container.url]: permission._token }, async (database) => {
+    const limitedTo = database.container("items");
+    assert.equal((await limitedTo.item("1", pk).read()).resource.id, "1");
+    assert.deepEqual((await limitedTo.getPartitionKeyDefinition()).resource.paths, ["/pk"]);
+    await fails(limitedTo.item("2", pk).read(), 403);
+    await fails(limitedTo.item("1", pk).delete(), 403);
+  });
+});
+
 test("a token does not reach another container", async () => {
   const other = await newContainer(context);
   const { permission } = await allow(PermissionMode.All, context.container.url);
