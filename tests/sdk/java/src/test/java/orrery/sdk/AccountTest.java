@@ -1,10 +1,13 @@
 package orrery.sdk;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.azure.cosmos.CosmosBridgeInternal;
 import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosException;
+import com.azure.cosmos.implementation.DatabaseAccount;
 import org.junit.jupiter.api.Test;
 
 class AccountTest extends Fixture {
@@ -15,6 +18,14 @@ class AccountTest extends Fixture {
         try (CosmosClient client = clientBuilder().buildClient()) {
             client.readAllDatabases().stream().count();
         }
+    }
+
+    /** The client reads both numbers of the answer to `GET /`, and fails without them. */
+    @Test
+    void mediaStorage() {
+        DatabaseAccount account =
+                CosmosBridgeInternal.getAsyncDocumentClient(CLIENT).getDatabaseAccount().block();
+        assertEquals("orrery", account.getId());
     }
 
     @Test

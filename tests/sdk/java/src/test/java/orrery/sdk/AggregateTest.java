@@ -1,5 +1,8 @@
 package orrery.sdk;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.azure.cosmos.CosmosContainer;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.DoubleSummaryStatistics;
@@ -78,5 +81,22 @@ class AggregateTest extends QueryFixture {
         answers(
                 List.of(parts.stream().mapToInt(p -> p.get("count").asInt()).sum()),
                 "SELECT VALUE SUM(p.count) FROM c JOIN p IN c.parts");
+    }
+
+    /** A subquery that reads no item has its one row once, however many partitions there are. */
+    @Test
+    void subqueryWithoutFrom() {
+        List<CosmosContainer> containers =
+                List.of(CATALOGUE, newContainer(properties("c"), ThroughputTest.manual(18000)));
+        for (CosmosContainer container : containers) {
+            for (String query : new String[] {
+                "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE 1)",
+                "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT 1 AS a) AS s"
+            }) {
+                List<Integer> rows = container.queryItems(query, everywhere(), Integer.class).stream()
+                        .toList();
+                assertEquals(List.of(1), rows, query);
+            }
+        }
     }
 }

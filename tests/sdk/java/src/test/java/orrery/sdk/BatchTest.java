@@ -3,6 +3,7 @@ package orrery.sdk;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.azure.cosmos.CosmosContainer;
@@ -72,6 +73,9 @@ class BatchTest extends Fixture {
             // The client promotes the status of the operation that failed.
             assertEquals(status, response.getStatusCode());
             assertEquals(List.of(424, status, 424), statuses(response));
+            // Frameworks take a body for an item.
+            assertNull(response.getResults().get(1).getItem(ObjectNode.class));
+            assertSumOfCharges(response);
             assertEquals("taken", queryIds(container, "SELECT * FROM c", in("a")));
         });
     }
@@ -86,6 +90,29 @@ class BatchTest extends Fixture {
         CosmosBatchResponse response = container.executeCosmosBatch(batch);
         assertEquals(List.of(201, 200, 200), statuses(response));
         assertEquals(2, response.getResults().get(2).getItem(ObjectNode.class).get("n").asInt());
+        assertSumOfCharges(response);
+    }
+
+    @Test
+    void aReadOfNothingNewUndoesNothing() {
+        CosmosContainer container = newContainer();
+        String etag = create(container, item("old", "a")).get("_etag").asText();
+        CosmosBatch batch = batch();
+        batch.createItemOperation(item("new", "a"));
+        batch.readItemOperation("old", new CosmosBatchItemRequestOptions().setIfMatchETag(etag));
+        CosmosBatchResponse response = container.executeCosmosBatch(batch);
+        assertEquals(207, response.getStatusCode());
+        assertEquals(List.of(201, 304), statuses(response));
+        assertSumOfCharges(response);
+        assertEquals("new old", queryIds(container, "SELECT * FROM c", in("a")));
+    }
+
+    private static void assertSumOfCharges(CosmosBatchResponse response) {
+        double sum = response.getResults().stream()
+                .mapToDouble(CosmosBatchOperationResult::getRequestCharge)
+                .sum();
+        assertTrue(sum > 0);
+        assertEquals(sum, response.getRequestCharge(), 0.01);
     }
 
     @Test

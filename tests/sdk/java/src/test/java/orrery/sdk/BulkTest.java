@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.azure.cosmos.CosmosContainer;
+import com.azure.cosmos.models.CosmosBulkItemRequestOptions;
 import com.azure.cosmos.models.CosmosBulkOperationResponse;
 import com.azure.cosmos.models.CosmosBulkOperations;
 import com.azure.cosmos.models.CosmosItemOperation;
@@ -45,6 +46,21 @@ class BulkTest extends Fixture {
         assertEquals(wanted, got);
         assertEquals(1, read(container, "patch", "a").get("n").asInt());
         assertEquals("create patch read replace upsert", queryIds(container, "SELECT * FROM c", everywhere()));
+    }
+
+    @Test
+    void whatDidNotHappenHasNoItem() {
+        CosmosContainer container = newContainer();
+        String etag = create(container, item("old", "a")).get("_etag").asText();
+        CosmosBulkItemRequestOptions unchanged = new CosmosBulkItemRequestOptions().setIfMatchETag(etag);
+        Map<CosmosItemOperation, Integer> wanted = new HashMap<>();
+        wanted.put(CosmosBulkOperations.getCreateItemOperation(item("old", "a"), pk("a")), 409);
+        wanted.put(CosmosBulkOperations.getReadItemOperation("old", pk("a"), unchanged), 304);
+        for (CosmosBulkOperationResponse<Object> response : container.executeBulkOperations(wanted.keySet())) {
+            assertEquals(
+                    wanted.get(response.getOperation()), response.getResponse().getStatusCode());
+            assertNull(response.getResponse().getItem(ObjectNode.class));
+        }
     }
 
     @Test

@@ -9,8 +9,10 @@ import com.azure.cosmos.models.CosmosDatabaseProperties;
 import com.azure.cosmos.models.CosmosDatabaseRequestOptions;
 import com.azure.cosmos.models.CosmosDatabaseResponse;
 import com.azure.cosmos.models.CosmosQueryRequestOptions;
+import com.azure.cosmos.models.FeedResponse;
 import com.azure.cosmos.models.SqlParameter;
 import com.azure.cosmos.models.SqlQuerySpec;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -67,6 +69,20 @@ class DatabaseTest extends Fixture {
                 .map(CosmosDatabaseProperties::getId)
                 .toList();
         assertEquals(List.of(wanted), found);
+    }
+
+    @Test
+    void pagesOfAQueryEndWithoutAnEmptyOne() {
+        List<String> ids = List.of(newDatabase().getId(), newDatabase().getId());
+        SqlQuerySpec query = new SqlQuerySpec(
+                "SELECT * FROM c WHERE c.id = @a OR c.id = @b",
+                List.of(new SqlParameter("@a", ids.get(0)), new SqlParameter("@b", ids.get(1))));
+        List<Integer> sizes = new ArrayList<>();
+        for (FeedResponse<CosmosDatabaseProperties> page :
+                CLIENT.queryDatabases(query, new CosmosQueryRequestOptions()).iterableByPage(1)) {
+            sizes.add(page.getResults().size());
+        }
+        assertEquals(List.of(1, 1), sizes);
     }
 
     @Test

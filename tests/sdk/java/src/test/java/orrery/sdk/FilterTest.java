@@ -116,6 +116,13 @@ class FilterTest extends QueryFixture {
         keeps("c.mixed = @yes", i -> i.path("mixed").asText().equals("true"));
     }
 
+    @Test
+    void aParameterThatIsNotSentIsUndefined() {
+        keeps("c.name = @unsent", i -> false);
+        keeps("NOT IS_DEFINED(@unsent)", i -> true);
+        keeps("c.name = 'Lamp 12' OR c.price > @unsent", i -> name(i).equals("Lamp 12"));
+    }
+
     private static JsonNode part() {
         return JSON.createObjectNode().put("name", "part1").put("count", 3);
     }

@@ -1,10 +1,14 @@
 package orrery.sdk;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.models.CosmosQueryRequestOptions;
+import com.azure.cosmos.models.FeedResponse;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -75,5 +79,51 @@ class OrderByTest extends QueryFixture {
                 .map(row -> (ObjectNode) row)
                 .toList();
         answersInOrder(want, "SELECT c.n, p.name AS part FROM c JOIN p IN c.parts ORDER BY c.n", everywhere());
+    }
+
+    /** Sort values that are longer than a token may be: the client resumes among equal ones by their resource ids. */
+    @Test
+    void longTiesComeInOneOrderWhateverThePages() {
+        CosmosContainer container = newContainer(properties("c"), ThroughputTest.manual(18000));
+        String begin = "x".repeat(3000);
+        for (int n = 0; n < 40; n++) {
+            String end = n % 10 == 0 ? "a" + n : n % 10 == 9 ? "c" + n : "b";
+            create(container, item(String.valueOf(n), "k" + n % 7).put("l", begin + end));
+        }
+        for (String direction : List.of("ASC", "DESC")) {
+            String query = "SELECT c.id, c.l FROM c ORDER BY c.l " + direction;
+            List<String> want = longTies(container, query, 100, false);
+            assertEquals(40, want.stream().distinct().count());
+            for (int size : new int[] {1, 3, 7}) {
+                assertEquals(want, longTies(container, query, size, false), direction + " in pages of " + size);
+                assertEquals(want, longTies(container, query, size, true), direction + " resumed in pages of " + size);
+            }
+        }
+    }
+
+    /** The ids of the rows; if asked, every page is that of a new query, which begins at a continuation. */
+    private static List<String> longTies(CosmosContainer container, String query, int size, boolean resumes) {
+        CosmosQueryRequestOptions options = everywhere().setResponseContinuationTokenLimitInKb(1);
+        List<String> ids = new ArrayList<>();
+        String last = null;
+        String continuation = null;
+        do {
+            for (FeedResponse<ObjectNode> page :
+                    container.queryItems(query, options, ObjectNode.class).iterableByPage(continuation, size)) {
+                for (ObjectNode row : page.getResults()) {
+                    String value = row.get("l").asText();
+                    int order = last == null ? 0 : value.compareTo(last);
+                    assertTrue(query.endsWith("DESC") ? order <= 0 : order >= 0, "the order of " + ids);
+                    last = value;
+                    ids.add(row.get("id").asText());
+                    assertTrue(ids.size() <= 40, "rows repeat: " + ids);
+                }
+                continuation = page.getContinuationToken();
+                if (resumes) {
+                    break;
+                }
+            }
+        } while (resumes && continuation != null);
+        return ids;
     }
 }

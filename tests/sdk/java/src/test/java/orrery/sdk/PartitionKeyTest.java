@@ -9,6 +9,7 @@ import com.azure.cosmos.models.CosmosContainerProperties;
 import com.azure.cosmos.models.CosmosQueryRequestOptions;
 import com.azure.cosmos.models.PartitionKey;
 import com.azure.cosmos.models.PartitionKeyBuilder;
+import com.azure.cosmos.models.PartitionKeyDefinitionVersion;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -55,11 +56,29 @@ class PartitionKeyTest extends Fixture {
         CosmosContainer container = newContainer();
         CosmosException failure = fails(400, () -> container.createItem(item("1", "b"), pk("a"), null));
         assertEquals(1001, failure.getSubStatusCode());
-        assertTrue(failure.getMessage().contains("match partition key"), failure::getShortMessage);
+        String sentence = "PartitionKey extracted from document doesn't match the one specified in the header";
+        assertTrue(failure.getMessage().contains(sentence), failure::getShortMessage);
 
         create(container, item("1", "a"));
         failure = fails(400, () -> container.replaceItem(item("1", "b"), "1", pk("a"), null));
         assertEquals(1001, failure.getSubStatusCode());
+    }
+
+    @Test
+    void anArrayOrAnObjectIsNoKey() {
+        for (PartitionKeyDefinitionVersion version : PartitionKeyDefinitionVersion.values()) {
+            CosmosContainer container =
+                    newContainer(new CosmosContainerProperties("c", key("/pk").setVersion(version)));
+            for (String text : new String[] {"[\"a\"]", "{\"a\":1}"}) {
+                ObjectNode item = JSON.createObjectNode().put("id", text.substring(0, 1));
+                item.set("pk", json(text));
+                assertEquals(201, container.createItem(item).getStatusCode(), text);
+                ObjectNode got = container
+                        .readItem(item.get("id").asText(), PartitionKey.NONE, ObjectNode.class)
+                        .getItem();
+                assertEquals(json(text), got.get("pk"));
+            }
+        }
     }
 
     @Test

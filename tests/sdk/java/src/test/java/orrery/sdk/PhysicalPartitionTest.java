@@ -52,6 +52,27 @@ class PhysicalPartitionTest extends Fixture {
         assertEquals("17-0", queryIds(container, query, everywhere()));
     }
 
+    /** The client keeps one token for the session of all ranges, and sends it with each read. */
+    @Test
+    void pagesOfAllRangesLeaveASessionThatReadsEveryKey() {
+        CosmosContainer container = newContainer(properties("c"), ThroughputTest.manual(18000));
+        fill(container, KEYS, 1);
+        for (int pageSize : new int[] {2, 100}) {
+            int[] count = {0};
+            for (FeedResponse<ObjectNode> page :
+                    container.queryItems("SELECT * FROM c", everywhere(), ObjectNode.class).iterableByPage(pageSize)) {
+                count[0] += page.getResults().size();
+            }
+            for (ObjectNode item : container.readAllItems(pk("p5"), ObjectNode.class)) {
+                assertEquals("5-0", item.get("id").asText());
+            }
+            assertEquals(KEYS, count[0]);
+            for (int n = 0; n < KEYS; n++) {
+                assertEquals(n + "-0", read(container, n + "-0", "p" + n).get("id").asText());
+            }
+        }
+    }
+
     @Test
     void feedRangesCoverTheContainerOnce() {
         CosmosContainer container = newContainer(properties("c"), ThroughputTest.manual(18000));

@@ -3,6 +3,10 @@ package orrery.sdk;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.azure.cosmos.CosmosException;
+import com.azure.cosmos.models.CosmosQueryRequestOptions;
+import com.azure.cosmos.models.SqlParameter;
+import com.azure.cosmos.models.SqlQuerySpec;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class QueryErrorTest extends QueryFixture {
@@ -29,6 +33,17 @@ class QueryErrorTest extends QueryFixture {
         }) {
             refused(c[0], c[1], () -> rows(c[0], everywhere(), 10));
             refused(c[0], c[1], () -> rows(c[0], in("k0"), 10));
+        }
+    }
+
+    /** This client plans first: what is wrong with such a query is not its path. */
+    @Test
+    void fullTextSearchIsNotBuilt() {
+        SqlQuerySpec query = new SqlQuerySpec(
+                "SELECT TOP 3 * FROM c ORDER BY RANK FullTextScore(c[@p], 'lamp')", new SqlParameter("@p", "name"));
+        for (CosmosQueryRequestOptions options : List.of(everywhere(), in("k0"))) {
+            CosmosException failure = fails(400, () -> rows(query, options, 10));
+            assertTrue(failure.getMessage().contains("full-text search"), failure::getShortMessage);
         }
     }
 

@@ -59,6 +59,14 @@ class ScriptTest extends Fixture {
     }
 
     @Test
+    void statementsMayFollowTheFunction() {
+        String body = "(function (x) { __.response.setBody(twice(x)); });\n"
+                + "function twice(x) { return 2 * x; }\nvar unused = 1;";
+        CosmosStoredProcedureResponse told = run(newContainer(), body, List.of(21));
+        assertEquals("42", told.getResponseAsString());
+    }
+
+    @Test
     void failures() {
         CosmosContainer container = newContainer();
         create(container, item("1", "a").put("n", 1));

@@ -39,11 +39,19 @@ final class Server {
         return new Server(ready.get("endpoint").asText(), ready.get("key").asText());
     }
 
-    /** A server in memory with these flags, which ends with this process at the latest. */
+    /** A server in memory with these flags, which ends with this process at the latest. It enforces no throughput unless a flag says so. */
     static Process launch(List<String> flags) {
-        List<String> all = new ArrayList<>(List.of("--memory", "--throughput", "off", "--tls", CERTIFICATE));
+        List<String> all = new ArrayList<>(List.of("--memory", "--tls", CERTIFICATE));
+        if (!flags.contains("--throughput")) {
+            all.addAll(List.of("--throughput", "off"));
+        }
         all.addAll(flags);
         return run(all);
+    }
+
+    /** A server in memory that speaks plain HTTP. */
+    static Process launchPlain() {
+        return run(List.of("--memory", "--throughput", "off", "--tls", "off"));
     }
 
     /** What the server says of itself when it can be used. */

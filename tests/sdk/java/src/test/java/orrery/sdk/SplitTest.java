@@ -124,6 +124,38 @@ class SplitTest extends Fixture {
         assertEquals(everything, ids(seen));
     }
 
+    /** The values are longer than the tokens of the server, which begin alike. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anOrderOfLongValuesGoesOn(boolean isResumed) {
+        String begin = "x".repeat(3000);
+        List<String> sorted = IntStream.range(0, KEYS).mapToObj(n -> "%03d".formatted(n)).toList();
+        for (int n = 0; n < KEYS; n++) {
+            create(container, item("l" + n, "p" + n).put("l", begin + sorted.get(n)));
+        }
+        String query = "SELECT c.l FROM c WHERE IS_DEFINED(c.l) ORDER BY c.l";
+        CosmosQueryRequestOptions options = everywhere().setResponseContinuationTokenLimitInKb(1);
+        Iterator<FeedResponse<ObjectNode>> pages =
+                container.queryItems(query, options, ObjectNode.class).iterableByPage(4).iterator();
+        List<ObjectNode> seen = new ArrayList<>();
+        String continuation = null;
+        for (int page = 0; page < 3; page++) {
+            FeedResponse<ObjectNode> next = pages.next();
+            seen.addAll(next.getResults());
+            continuation = next.getContinuationToken();
+        }
+        split();
+        if (isResumed) {
+            pages = container
+                    .queryItems(query, options, ObjectNode.class)
+                    .iterableByPage(continuation, 4)
+                    .iterator();
+        }
+        pages.forEachRemaining(page -> seen.addAll(page.getResults()));
+        assertEquals(
+                sorted, seen.stream().map(row -> row.get("l").asText().substring(3000)).toList());
+    }
+
     @Test
     void readManyAndFeedRangesAfterASplit() {
         List<CosmosItemIdentity> wanted = IntStream.range(0, KEYS)

@@ -10,6 +10,7 @@ import com.azure.cosmos.CosmosClient;
 import com.azure.cosmos.CosmosClientBuilder;
 import com.azure.cosmos.CosmosContainer;
 import com.azure.cosmos.CosmosDatabase;
+import com.azure.cosmos.models.ContainerChildResourceType;
 import com.azure.cosmos.models.CosmosPermissionProperties;
 import com.azure.cosmos.models.CosmosPermissionRequestOptions;
 import com.azure.cosmos.models.CosmosUserProperties;
@@ -102,6 +103,29 @@ class UserTest extends Fixture {
             CosmosContainer seen = writer.getDatabase(database.getId()).getContainer("other");
             seen.createItem(item("2", "a"), pk("a"), null);
             fails(403, () -> writer.getDatabase(database.getId()).getContainer("c").read());
+        }
+    }
+
+    /** The client asks for the definition and the ranges of the container before it reads the item. */
+    @Test
+    void aTokenForOneItem() {
+        CosmosDatabase database = newDatabase();
+        CosmosContainer container = createIn(database, properties("c"), null);
+        createIn(database, properties("other"), null);
+        create(container, item("1", "a"));
+        create(container, item("2", "a"));
+        database.createUser(new CosmosUserProperties().setId("u"));
+        CosmosPermissionProperties one = permission("one", "c", PermissionMode.READ)
+                .setResourcePath(ContainerChildResourceType.ITEM, "1")
+                .setResourcePartitionKey(pk("a"));
+        try (CosmosClient reader = tokenClient(database, one)) {
+            CosmosContainer seen = reader.getDatabase(database.getId()).getContainer("c");
+            assertEquals("1", read(seen, "1", "a").get("id").asText());
+            assertEquals("/pk", seen.read().getProperties().getPartitionKeyDefinition().getPaths().get(0));
+            fails(403, () -> read(seen, "2", "a"));
+            fails(403, () -> queryIds(seen, "SELECT * FROM c", in("a")));
+            fails(403, () -> seen.upsertItem(item("1", "a"), pk("a"), null));
+            fails(403, () -> reader.getDatabase(database.getId()).getContainer("other").read());
         }
     }
 
