@@ -86,6 +86,13 @@ func TestBatchRollsBack(t *testing.T) {
 			equal(t, "success", response.Success, false)
 			equal(t, "status", response.RawResponse.StatusCode, 207)
 			equal(t, "statuses", batchStatuses(response), c.want)
+			var sum float32
+			for _, result := range response.OperationResults {
+				sum += result.RequestCharge
+				// A body would be taken for an item.
+				equal(t, "body of what failed", len(result.ResourceBody), 0)
+			}
+			equal(t, "charge", fmt.Sprintf("%.2f", response.RequestCharge), fmt.Sprintf("%.2f", sum))
 			equal(t, "items", ids(queryAll(t, container, "SELECT * FROM c", pk("a"), nil)), "taken")
 		})
 	}

@@ -56,6 +56,30 @@ func TestEveryAnswerHasACharge(t *testing.T) {
 	}
 }
 
+func TestEveryPageOfAQueryCostsAtLeastOne(t *testing.T) {
+	container := newContainer(t)
+	fill(t, container, 1, 3)
+	pager := container.NewQueryItemsPager("SELECT * FROM c WHERE c.n >= 0", pk("p0"), &azcosmos.QueryOptions{PageSizeHint: 1})
+	for pager.More() {
+		page, err := pager.NextPage(t.Context())
+		must(t, err)
+		if page.RequestCharge < 1 {
+			t.Errorf("a page of %d items costs %v", len(page.Items), page.RequestCharge)
+		}
+	}
+}
+
+func TestTheChangeFeedIsChargedByBytes(t *testing.T) {
+	container := newContainer(t)
+	fill(t, container, 1, 60)
+	page, err := container.ReadChangeFeed(t.Context(), &azcosmos.ChangeFeedOptions{FeedRange: whole(), MaxItemCount: 60})
+	must(t, err)
+	equal(t, "items", len(page.Items), 60)
+	if page.RequestCharge < 1 || page.RequestCharge >= 30 {
+		t.Errorf("60 small changes cost %v", page.RequestCharge)
+	}
+}
+
 func TestLargerItemsCostMore(t *testing.T) {
 	container := newContainer(t)
 	small := create(t, container, pk("a"), doc{"id": "1", "pk": "a"})

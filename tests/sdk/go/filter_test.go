@@ -9,6 +9,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
+// A parameter that is used and not sent is undefined.
+func TestUnsentParameter(t *testing.T) {
+	for _, key := range []azcosmos.PartitionKey{everywhere, pk("k3")} {
+		answers(t, "SELECT VALUE c.id FROM c WHERE c.name = @unsent", key, nil)
+	}
+	answers(t, "SELECT VALUE c.id FROM c WHERE NOT IS_DEFINED(@unsent)", everywhere, rows(catalogueItems, rowID))
+}
+
 func TestFilters(t *testing.T) {
 	name := func(item doc) string { return item["name"].(string) }
 	price := func(item doc) float64 { return item["price"].(float64) }

@@ -28,3 +28,15 @@ func TestIDTooLong(t *testing.T) {
 	_, err := container.CreateItem(t.Context(), pk("a"), encode(t, doc{"id": id, "pk": "a"}), nil)
 	wantFailure(t, err, 400)
 }
+
+// The gateway of the service takes an id with a slash and refuses one with a backslash.
+func TestIDsWithSlashes(t *testing.T) {
+	container := newContainer(t)
+	create(t, container, pk("a"), doc{"id": "a/b", "pk": "a"})
+	equal(t, "found", ids(queryAll(t, container, "SELECT * FROM c WHERE c.id = 'a/b'", pk("a"), nil)), "a/b")
+	_, err := container.ReadItem(t.Context(), pk("a"), "a/b", nil)
+	wantFailure(t, err, 404)
+
+	_, err = container.CreateItem(t.Context(), pk("a"), encode(t, doc{"id": `a\b`, "pk": "a"}), nil)
+	wantFailure(t, err, 400)
+}

@@ -61,3 +61,31 @@ func TestThreePhysicalPartitionsAnswerAsOne(t *testing.T) {
 	found := queryAll(t, container, "SELECT * FROM c WHERE c.id = @id", everywhere, &azcosmos.QueryOptions{QueryParameters: parameters})
 	equal(t, "one item", ids(found), "17-0")
 }
+
+// A page goes on in the next physical partition, so that an answer costs as few requests as its rows need.
+func TestPagesGoOnInTheNextPhysicalPartition(t *testing.T) {
+	container := newContainerWith(t, azcosmos.ContainerProperties{}, to.Ptr(azcosmos.NewManualThroughputProperties(18000)))
+	fill(t, container, 30, 1)
+	for _, c := range []struct {
+		pageSize int32
+		want     string
+	}{{-1, "30"}, {100, "30"}, {12, "12 12 6"}, {10, "10 10 10"}} {
+		pager := container.NewQueryItemsPager("SELECT * FROM c", everywhere, &azcosmos.QueryOptions{PageSizeHint: c.pageSize})
+		var sizes []string
+		var items []doc
+		for pager.More() {
+			page, err := pager.NextPage(t.Context())
+			must(t, err)
+			sizes = append(sizes, fmt.Sprint(len(page.Items)))
+			for _, item := range page.Items {
+				items = append(items, decode(t, item))
+			}
+		}
+		equal(t, fmt.Sprintf("pages of %d", c.pageSize), strings.Join(sizes, " "), c.want)
+		distinct := map[any]bool{}
+		for _, item := range items {
+			distinct[item["id"]] = true
+		}
+		equal(t, "distinct items", len(distinct), 30)
+	}
+}

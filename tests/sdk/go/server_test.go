@@ -20,16 +20,17 @@ type orrery struct {
 
 const readyTimeout = 60 * time.Second
 
-func startServer(storage ...string) (*orrery, error) {
+// startServer enforces no throughput unless a flag says so.
+func startServer(flags ...string) (*orrery, error) {
 	binary := os.Getenv("ORRERY_BIN")
 	if binary == "" {
 		return nil, errors.New("set ORRERY_BIN to the path of the orrery binary")
 	}
-	arguments := append([]string{"serve", "--listen", "127.0.0.1:0", "--throughput", "off", "--ready-json"}, storage...)
+	arguments := append([]string{"serve", "--listen", "127.0.0.1:0", "--ready-json"}, flags...)
 	process := exec.Command(binary, arguments...)
 	process.Stderr = os.Stderr
 	// A flag goes before it.
-	process.Env = append(os.Environ(), "ORRERY_TLS=off")
+	process.Env = append(os.Environ(), "ORRERY_TLS=off", "ORRERY_THROUGHPUT=off")
 	// The kernel ends the server when a killed or panicking test run cannot.
 	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	output, err := process.StdoutPipe()

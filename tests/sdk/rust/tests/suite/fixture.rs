@@ -33,7 +33,11 @@ pub fn run(test: impl Future<Output = ()>) {
 }
 
 pub fn account(key: &str) -> AccountReference {
-    let endpoint = SERVER.endpoint.parse().expect("an endpoint");
+    account_at(&SERVER.endpoint, key)
+}
+
+pub fn account_at(endpoint: &str, key: &str) -> AccountReference {
+    let endpoint = endpoint.parse().expect("an endpoint");
     AccountReference::with_authentication_key(endpoint, key.to_owned())
 }
 

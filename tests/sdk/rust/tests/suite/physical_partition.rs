@@ -59,6 +59,28 @@ fn feed_ranges_of_new_containers() {
     });
 }
 
+/// The client keeps one token for the session of all ranges, and sends it with each read.
+#[test]
+fn pages_of_all_ranges_leave_a_session_that_reads_every_key() {
+    run(async {
+        let throughput = ThroughputProperties::manual(18000);
+        let container = new_container_with(properties("c"), Some(throughput)).await;
+        fill(&container, KEYS, 1).await;
+        for page_size in [2, 100] {
+            let limit = MaxItemCountHint::Limit(NonZeroU32::new(page_size).unwrap());
+            let options = QueryOptions::default().with_max_item_count(limit);
+            let scope = FeedScope::full_container();
+            let pages = container.query_items("SELECT * FROM c", scope, Some(options));
+            let all: Vec<Value> = pages.await.unwrap().try_collect().await.unwrap();
+            assert_eq!(all.len(), KEYS);
+            for n in 0..KEYS {
+                let id = format!("{n}-0");
+                assert_eq!(read(&container, format!("p{n}"), &id).await["id"], id);
+            }
+        }
+    });
+}
+
 #[test]
 fn three_answer_as_one() {
     run(async {

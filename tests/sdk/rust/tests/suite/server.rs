@@ -18,22 +18,25 @@ pub struct Server {
     pub key: String,
 }
 
-pub static SERVER: LazyLock<Server> = LazyLock::new(|| {
+pub static SERVER: LazyLock<Server> = LazyLock::new(|| start("off"));
+
+/// Starts a server, which enforces throughput or does not.
+pub fn start(throughput: &'static str) -> Server {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || keep(&sender));
+    thread::spawn(move || keep(throughput, &sender));
     receiver
         .recv_timeout(Duration::from_secs(60))
         .expect("the server becomes ready")
-});
+}
 
 /// Runs the server for as long as this process lives. The test harness has no hook for its own end,
 /// so the kernel is asked to end the server together with this thread, which waits for it.
-fn keep(ready: &mpsc::Sender<Server>) {
+fn keep(throughput: &str, ready: &mpsc::Sender<Server>) {
     let binary = std::env::var("ORRERY_BIN").expect("ORRERY_BIN is the path of the orrery binary");
     let mut command = Command::new(binary);
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--tls", "off"])
-        .args(["--memory", "--throughput", "off", "--ready-json"])
+        .args(["--memory", "--throughput", throughput, "--ready-json"])
         .stdout(Stdio::piped());
     // SAFETY: prctl is safe to call between fork and exec, and touches nothing of ours.
     unsafe {
