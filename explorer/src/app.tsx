@@ -1,8 +1,8 @@
-// The frame around every screen: bar, tree, the screen itself, messages.
+// The frame around every screen: bar, tree, screen and messages.
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { CommandPalette, openPalette } from "./palette";
 import { ContainerFrame } from "./screens/container_frame";
 import { Database } from "./screens/database";
@@ -10,16 +10,19 @@ import { Login } from "./screens/login";
 import { Overview } from "./screens/overview";
 import { Requests } from "./screens/requests";
 import { loadDatabases } from "./state/catalogue";
+import { draftCount, dropDrafts } from "./state/drafts";
 import { attempt, dismiss, notices } from "./state/notices";
 import { type Route, href, route } from "./state/route";
 import { close, config, session } from "./state/session";
 import { storeProblem, watchStore } from "./state/store";
 import { Tree } from "./tree";
 import { Button } from "./ui/button";
+import { FormDialog } from "./ui/dialog";
+import { plural } from "./ui/format";
 import { Icon, Mark } from "./ui/icon";
 import { ThemeButton } from "./ui/theme_button";
 
-/** On a narrow screen the tree is behind a button. */
+/** Whether the tree is open. On a narrow screen a button opens it. */
 const treeIsOpen = signal(false);
 
 export function App() {
@@ -35,6 +38,11 @@ export function App() {
 }
 
 function Frame() {
+  const [leaving, setLeaving] = useState(false);
+  const leave = () => {
+    dropDrafts();
+    close();
+  };
   useEffect(() => {
     void attempt(loadDatabases);
     const shortcut = (event: KeyboardEvent) => {
@@ -68,7 +76,7 @@ function Frame() {
           <BarLink to={{ screen: "requests" }}>Requests</BarLink>
         </nav>
         <ThemeButton />
-        <Button icon="leave" kind="quiet" label="Forget the key" onClick={close} />
+        <Button icon="leave" kind="quiet" label="Forget the key" onClick={() => (draftCount() > 0 ? setLeaving(true) : leave())} />
       </header>
       <aside class="side" aria-label="Databases">
         <Tree />
@@ -80,6 +88,11 @@ function Frame() {
         <Screen />
       </main>
       <CommandPalette />
+      {leaving && (
+        <FormDialog title="Forget the key?" action="Forget both" danger onClose={() => setLeaving(false)} onSubmit={async () => leave()}>
+          <p>{`${plural(draftCount(), "text")} that ${draftCount() === 1 ? "is" : "are"} not saved will be forgotten with it.`}</p>
+        </FormDialog>
+      )}
     </div>
   );
 }

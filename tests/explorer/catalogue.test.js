@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { copied, notice } from "./support/browser.js";
+import { copied, notice, picture, signIn } from "./support/browser.js";
+import { startServer } from "./support/server.js";
 import { world, write } from "./support/world.js";
 
 const shop = world();
@@ -90,13 +91,39 @@ test("connection strings and programs can be copied", async () => {
     const says = page.waitForFunction(isShown, undefined, { polling: 20 });
     assert.equal(await copied(page, "Copy the connection string"), `AccountEndpoint=${endpoint};AccountKey=${key};`);
     await says;
-    for (const language of ["Python", "JavaScript", ".NET", "Java", "Go", "Rust"]) {
+    for (const language of ["Python", "JavaScript", ".NET", "Java", "Spring", "Go", "Rust"]) {
       await page.getByRole("tab", { name: language, exact: true }).click();
       const shown = await page.getByLabel(`${language} program`).textContent();
       assert.ok(shown.includes(endpoint) && !shown.includes(key), language);
     }
     assert.ok((await copied(page, "Copy the program")).includes(key));
+    const needed = { Java: '"COSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED", "true"', Spring: "connection-mode=gateway", ".NET": `"AccountEndpoint=${endpoint};` };
+    for (const [language, part] of Object.entries(needed)) {
+      await page.getByRole("tab", { name: language, exact: true }).click();
+      assert.ok((await page.getByLabel(`${language} program`).textContent()).includes(part), language);
+    }
+    await page.getByRole("tab", { name: "Spring", exact: true }).click();
+    await page.getByText("java -DCOSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED=true").waitFor();
+    await picture(page, "dark-snippet-spring");
   });
+});
+
+test("over TLS the programs say how the certificate is accepted", async (t) => {
+  const server = await startServer("--tls", "auto");
+  t.after(() => server.stop());
+  const context = await shop.browser.newContext({ ignoreHTTPSErrors: true });
+  const page = await context.newPage();
+  await signIn(page, server);
+  await page.getByRole("tab", { name: ".NET", exact: true }).click();
+  await page.getByText("orrery certificate trust").waitFor();
+  await picture(page, "light-snippet-dotnet");
+  for (const language of [".NET", "Go", "Rust"]) {
+    await page.getByRole("tab", { name: language, exact: true }).click();
+    await page.getByText("set SSL_CERT_FILE to the bundle").waitFor();
+  }
+  await page.getByRole("tab", { name: "Java", exact: true }).click();
+  await page.getByText("COSMOS.EMULATOR_SERVER_CERTIFICATE_VALIDATION_DISABLED").waitFor();
+  await context.close();
 });
 
 test("users get permissions and tokens", async () => {
@@ -158,6 +185,9 @@ test("a stored procedure is written, run and heard", async () => {
     await page.keyboard.press("Control+s");
     await notice(page, "count is saved.");
     await page.getByLabel("Partition key (/author)").fill("Lem");
+    await page.getByLabel("Arguments, as a JSON array").fill("[tide]");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("alert").filter({ hasText: "Line 1, column 2: A value or ] is expected here." }).waitFor();
     await page.getByLabel("Arguments, as a JSON array").fill('["tide"]');
     await page.getByRole("button", { name: "Run" }).click();
     assert.deepEqual(JSON.parse(await page.getByLabel("Result").textContent()), { word: "tide", items: 200 });

@@ -135,10 +135,53 @@ test("rows are walked and marked with the keyboard and deleted together", async 
   });
 });
 
+test("a mistake in JSON is marked where it is", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await grid(page).waitFor();
+    await page.getByRole("button", { name: "New", exact: true }).click();
+    for (const [text, place, marked] of [
+      ['{\n  "id": "1",\n  "price": x\n}', "Line 3, column 12: A value is expected here.", "x"],
+      ['{\n  "id": "1"\n  "price": 1\n}', "Line 3, column 3: A comma or } is expected here.", '"'],
+      ['{\n  "id": "1",\n}', "Line 3, column 1: A name in double quotes is expected here.", "}"],
+      ['{\n  "id": "1",\n  "tags": ["a\n]}', "Line 3, column 12: The string has no closing quote on its line.", '"'],
+      ['{\n  "id": "1",\n  "price": 01 }', "Line 3, column 12: A value is expected here.", "0"],
+      ['{\n  "id": "1"\n} x', "Line 3, column 3: Nothing may follow the value.", "x"],
+    ]) {
+      await write(page, "New item", text);
+      await page.getByRole("alert").filter({ hasText: place }).waitFor();
+      await eventually(() => page.locator(".cm-lintRange-error").allInnerTexts(), (texts) => texts.join() === marked);
+    }
+    await picture(page, "dark-json-mistake");
+    await write(page, "New item", '{\n  "id": "1",');
+    await page.getByRole("alert").filter({ hasText: "Line 2, column 13: The text ends too early." }).waitFor();
+  });
+});
+
+test("after all rows in sight are deleted the next ones come", async () => {
+  await shop.on("/db/shop/many/items", {}, async (page) => {
+    const marked = page.getByLabel("Mark all rows");
+    await page.getByText("100 items so far").waitFor();
+    await marked.check();
+    await page.getByRole("button", { name: "Download 100 items" }).click();
+    await notice(page, "100 items downloaded. There are more on the server");
+    await page.getByRole("button", { name: "Delete 100" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Items that are not read yet stay.").waitFor();
+    await dialog.getByRole("button", { name: "Delete 100" }).click();
+    await notice(page, "100 items deleted.");
+    await row(page, "m-").first().waitFor();
+    assert.equal(await page.getByText("There is no item yet.").count(), 0);
+    await marked.check();
+    await page.getByRole("button", { name: /^Delete \d+$/ }).click();
+    await dialog.getByRole("button", { name: /^Delete \d+$/ }).click();
+    await page.getByText("There is no item yet.").waitFor();
+  });
+});
+
 test("a file of items is uploaded, and what fails is named", async () => {
   await shop.on("/db/shop/orders/items", {}, async (page) => {
     const orders = Array.from({ length: 300 }, (_, number) => ({ id: `order-${number}`, customer: `c${number % 9}`, day: "2026-11-15", total: number }));
-    const refused = { id: "bad/id", customer: "c", day: "d" };
+    const refused = { id: "bad-ttl", customer: "c", day: "d", ttl: 0 };
     await page.getByRole("button", { name: "Upload" }).click();
     await page.locator('input[type="file"]').setInputFiles([
       { name: "orders.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(orders)) },
@@ -146,7 +189,7 @@ test("a file of items is uploaded, and what fails is named", async () => {
     ]);
     // The container has 400 RU/s: what is throttled is repeated.
     await page.getByText("302 of 302 items").waitFor();
-    await page.getByText(/bad\/id: .*400/).waitFor();
+    await page.getByText(/bad-ttl: .*400/).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
     await page.getByText("100 items so far").waitFor();
   });

@@ -9,7 +9,8 @@ import { world, write } from "./support/world.js";
 
 const HERE = "/db/shop/books/query";
 
-const shop = world();
+// The explorer merges no partitions: it gets all rows also where every client must.
+const shop = world({ flags: ["--query-plans", "everyone"] });
 
 async function run(page, text) {
   await write(page, "Query", text);
@@ -78,6 +79,13 @@ test("rows come as a table, a tree, JSON and a chart", async () => {
     await count(chart.locator("rect"), 7);
     await page.getByRole("combobox", { name: "Kind" }).selectOption("line");
     await count(chart.locator("polyline"), 1);
+  });
+});
+
+test("an order over several keys is answered, whoever must carry out plans", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    await run(page, "SELECT TOP 3 c.id FROM c ORDER BY c.id");
+    await page.getByText("3 rows").waitFor();
   });
 });
 
@@ -159,6 +167,35 @@ test("results are downloaded, and history brings a query back", async () => {
     await page.getByRole("button", { name: "History" }).click();
     await page.getByRole("dialog").getByText("SELECT TOP 3").click();
     await eventually(() => written(page), (text) => text.startsWith("SELECT TOP 3"));
+  });
+});
+
+test("a download has every column, and every row if one wants", async () => {
+  await shop.on(HERE, {}, async (page) => {
+    const saved = async (button) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      return readFileSync(await download.path(), "utf8");
+    };
+    const names = Array.from({ length: 65 }, (_, number) => `p${number}`);
+    await run(page, `SELECT ${names.map((name, number) => `${number} AS ${name}`).join(", ")}`);
+    await page.getByText("25 columns not shown").waitFor();
+    await picture(page, "dark-query-columns");
+    const wide = await saved(page.getByRole("button", { name: "CSV" }));
+    assert.equal(wide.split("\r\n")[0], names.join(","));
+
+    await run(page, "SELECT c.id, c.year < 2000 ? 1 : undefined AS late FROM c");
+    await page.getByText("100 rows+").waitFor();
+    await page.getByRole("button", { name: "CSV" }).click();
+    const dialog = page.getByRole("dialog", { name: "Download as CSV" });
+    await dialog.waitFor();
+    await picture(page, "dark-query-download");
+    const some = await saved(dialog.getByRole("button", { name: /^Download the \d+ rows/ }));
+    const rows = some.split("\r\n").length - 1;
+    assert.ok(rows >= 100 && rows < BOOK_COUNT, `${rows} rows`);
+    await page.getByRole("button", { name: "Download as JSON" }).click();
+    const all = await saved(page.getByRole("dialog").getByRole("button", { name: "Read all rows and download" }));
+    assert.equal(JSON.parse(all).length, BOOK_COUNT);
+    await page.getByText(`${BOOK_COUNT.toLocaleString("en")} rows`, { exact: true }).waitFor();
   });
 });
 

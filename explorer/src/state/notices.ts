@@ -1,14 +1,16 @@
-// Short messages about what was done or went wrong.
+// Short messages about successes and failures.
 
 import { signal } from "@preact/signals";
 import { explain, isCancelled } from "../protocol/errors";
 
+/** A message that disappears by itself. */
 export interface Notice {
   id: number;
   kind: "good" | "bad";
   text: string;
 }
 
+/** Failures stay longer, because they need to be read. */
 const SHOWN_MS = { good: 4_000, bad: 12_000 };
 
 export const notices = signal<Notice[]>([]);
@@ -16,6 +18,7 @@ let next = 0;
 
 export function notify(kind: Notice["kind"], text: string): void {
   const id = next++;
+  // Four messages at most, so that they never cover the screen.
   notices.value = [...notices.value.slice(-3), { id, kind, text }];
   setTimeout(() => dismiss(id), SHOWN_MS[kind]);
 }
@@ -24,7 +27,7 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-/** Does something and tells if it could not be done. */
+/** Runs a task, and shows a message if it fails. */
 export async function attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

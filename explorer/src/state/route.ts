@@ -1,5 +1,5 @@
-// Which screen is shown. It is in the fragment of the address, so that a proxy's path does not matter
-// and the back button works.
+// The present screen. The fragment of the URL contains it, so that the path of a proxy does not
+// matter and the back button works.
 
 import { signal } from "@preact/signals";
 import type { ContainerName } from "../protocol/catalogue";
@@ -8,6 +8,7 @@ import type { ScriptKind } from "../protocol/scripts";
 export const CONTAINER_SCREENS = ["items", "query", "scripts", "partitions", "settings"] as const;
 export type ContainerScreen = (typeof CONTAINER_SCREENS)[number];
 
+/** A screen with the names that it needs. */
 export type Route =
   | { screen: "overview" }
   | { screen: "requests" }
@@ -22,13 +23,14 @@ export interface ScriptName {
 const USERS = "/users";
 const SCRIPT_KINDS: ScriptKind[] = ["sprocs", "triggers", "udfs"];
 
+/** Parses the fragment. An unknown fragment shows the overview. */
 function parse(hash: string): Route {
   const segments = decoded(hash.replace(/^#\/?/, "").split("/"));
   const [first, database, container, screen, scriptKind, scriptId] = segments;
   if (first === "requests") return { screen: "requests" };
   if (first !== "db" || !database) return { screen: "overview" };
   if (!container) return { screen: "database", database };
-  // No container can have this name, because a slash cannot be part of one.
+  // No container has this name, because a container name cannot contain a slash.
   if (container === USERS) return { screen: "database", database, part: "users" };
   const known = CONTAINER_SCREENS.find((known) => known === screen) ?? "items";
   const kind = SCRIPT_KINDS.find((kind) => kind === scriptKind);
@@ -36,7 +38,7 @@ function parse(hash: string): Route {
   return { screen: known, name: { database, container }, ...script };
 }
 
-/** An address that somebody has typed may be no proper one. */
+/** Decodes path segments. A URL that a person typed may be invalid. */
 function decoded(segments: string[]): string[] {
   try {
     return segments.map(decodeURIComponent);
@@ -45,6 +47,7 @@ function decoded(segments: string[]): string[] {
   }
 }
 
+/** The link to a screen. */
 export function href(to: Route): string {
   switch (to.screen) {
     case "overview":

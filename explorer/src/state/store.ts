@@ -1,34 +1,36 @@
-// Whether the server takes writes. It is asked now and then: nobody may be writing who would be told.
+// Whether the server takes writes. The page polls this, since a problem may appear while nobody writes.
 
 import { signal } from "@preact/signals";
 import { serverRoot } from "../protocol/request";
 
 const INTERVAL_MS = 10_000;
 
+/** The body of `/ready`. */
 interface Readiness {
   status: string;
   cause?: string;
   damage?: string;
 }
 
-/** What is wrong with the store, as a sentence; none while all is well. */
+/** The problem of the store, as a sentence. Undefined without a problem. */
 export const storeProblem = signal<string | undefined>(undefined);
 
-/** Asks from now on, until what it gives is called. */
+/** Starts polling, and returns a function that stops it. */
 export function watchStore(): () => void {
-  void ask();
+  void poll();
   const timer = setInterval(() => {
-    if (!document.hidden) void ask();
+    // A hidden tab polls nothing; it shows the state again at the next poll after it becomes visible.
+    if (!document.hidden) void poll();
   }, INTERVAL_MS);
   return () => clearInterval(timer);
 }
 
-async function ask(): Promise<void> {
+async function poll(): Promise<void> {
   try {
     const response = await fetch(`${serverRoot()}ready`);
     storeProblem.value = sentence((await response.json()) as Readiness);
   } catch {
-    // A server that cannot be reached is told by whatever else is asked of it.
+    // Other requests report a server that cannot be reached.
   }
 }
 

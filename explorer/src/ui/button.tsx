@@ -1,4 +1,4 @@
-// Buttons: with a word, with a picture, or both. A picture alone still has its word for those who listen.
+// Buttons with a word, an icon, or both. An icon alone still has its word for screen readers.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -7,7 +7,7 @@ import { Icon, type IconName } from "./icon";
 interface Props {
   icon?: IconName;
   children?: ComponentChildren;
-  /** Required when there is no text. */
+  /** Required without a text. */
   label?: string;
   kind?: "primary" | "danger" | "quiet";
   onClick?: (event: MouseEvent) => void;
@@ -48,7 +48,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   return <Button icon={copied ? "tick" : "copy"} kind="quiet" label={copied ? "Copied" : label} onClick={() => void copy()} />;
 }
 
-/** Pages over plain HTTP from another machine have no clipboard of their own. */
+/** Pages over plain HTTP from another machine have no clipboard API. */
 export async function writeClipboard(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");

@@ -1,10 +1,11 @@
-// Rows and columns of any length, walked with the arrow keys; rows can be opened and marked.
+// A grid of any size for the arrow keys. Rows can be opened and marked.
 
 import type { ComponentChildren } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
 import { brief, isExactNumber } from "../protocol/json";
 import { VirtualList } from "./virtual_list";
 
+/** A column of the grid. */
 export interface Column {
   title: string;
   value: (row: unknown) => unknown;
@@ -15,7 +16,7 @@ interface Props {
   label: string;
   columns: Column[];
   rows: unknown[];
-  /** The row that is shown elsewhere. */
+  /** The row whose item is open beside the grid. */
   current?: number | undefined;
   onOpen?: ((index: number) => void) | undefined;
   marked?: ReadonlySet<number> | undefined;
@@ -26,7 +27,9 @@ interface Props {
 
 const LINE_HEIGHT = 32;
 const COLUMN_WIDTH = { min: 72, max: 300, character: 7.7, padding: 24 };
+/** The rows that determine the width of a column. Later rows must not move the columns. */
 const ROWS_MEASURED = 60;
+/** The rows that PageUp and PageDown move. */
 const PAGE_LINES = 15;
 
 export function DataGrid({ label, columns, rows, current, onOpen, marked, onMark, onDelete, onNearEnd }: Props) {
@@ -40,11 +43,13 @@ export function DataGrid({ label, columns, rows, current, onOpen, marked, onMark
     if (!next.delete(index)) next.add(index);
     onMark?.(next);
   };
+  // Marks all rows from the focused row to another row, as with the Shift key.
   const markRange = (to: number) => {
     const next = new Set(marked);
     for (let index = Math.min(at, to); index <= Math.max(at, to); index++) next.add(index);
     onMark?.(next);
   };
+  // The focus stays on the grid, and `aria-activedescendant` names the present row.
   const keys = (event: KeyboardEvent) => {
     const to: Record<string, number> = {
       ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + PAGE_LINES, PageUp: at - PAGE_LINES, Home: 0, End: rows.length - 1,
@@ -136,7 +141,7 @@ export function DataGrid({ label, columns, rows, current, onOpen, marked, onMark
   );
 }
 
-/** As wide as most of what is in it. */
+/** The width of a column: wide enough for most of its values. */
 function widthOf(column: Column, rows: unknown[]): number {
   const lengths = rows.slice(0, ROWS_MEASURED).map((row) => brief(column.value(row)).length);
   const usual = lengths.sort((a, b) => a - b)[Math.floor(lengths.length * 0.9)] ?? 0;
@@ -145,6 +150,7 @@ function widthOf(column: Column, rows: unknown[]): number {
   return Math.round(Math.min(Math.max(wanted, COLUMN_WIDTH.min), COLUMN_WIDTH.max));
 }
 
+/** The style class for the type of a value. */
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (isExactNumber(value)) return "number";

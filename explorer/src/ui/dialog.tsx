@@ -1,4 +1,4 @@
-// Dialogs on the browser's own element, which keeps the focus inside and gives it back.
+// Dialogs with the `dialog` element of the browser, which keeps the focus inside and restores it.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -37,7 +37,7 @@ interface FormProps {
   danger?: boolean;
   disabled?: boolean;
   onClose: () => void;
-  /** Closes the dialog when it is done, and shows what went wrong when not. */
+  /** Closes the dialog after a success, and shows the error after a failure. */
   onSubmit: () => Promise<void>;
   children: ComponentChildren;
 }
@@ -71,7 +71,7 @@ export function FormDialog({ title, action, danger, disabled, onClose, onSubmit,
   );
 }
 
-/** For what cannot be undone: the name has to be typed. */
+/** A dialog for actions that cannot be undone: the person must type the name. */
 export function DeleteDialog({ what, name, warning, onDelete, onClose }: {
   what: string;
   name: string;

@@ -1,4 +1,4 @@
-// Two versions of a text, the changes between them marked.
+// Two versions of a text, with their differences marked.
 
 import { json } from "@codemirror/lang-json";
 import { MergeView } from "@codemirror/merge";

@@ -1,5 +1,5 @@
-// A text editor. It lives in a shadow root: there its styles are constructed rather than written into
-// the page, which the page's policy would refuse.
+// A text editor in a shadow root, because there its styles are constructed; the content security policy
+// refuses styles that a script writes into the page.
 
 import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
@@ -15,7 +15,7 @@ interface Props {
   value: string;
   label: string;
   onChange?: (value: string) => void;
-  /** Read when the editor is made. */
+  /** Read when the editor is created. */
   extensions?: Extension;
   readOnly?: boolean;
   onSubmit?: () => void;
@@ -29,7 +29,7 @@ export function Editor({ value, label, onChange, extensions = [], readOnly = fal
   const writable = useRef(new Compartment());
   const handlers = useRef({ onChange, onSubmit, onSave });
   handlers.current = { onChange, onSubmit, onSave };
-  /** What the owner knows of the text. While that is what it gives back, the text is left alone. */
+  /** The last value that the owner knows. While the owner passes this value back, the text of the editor stays. */
   const told = useRef(value);
 
   useLayoutEffect(() => {
@@ -102,7 +102,7 @@ const ordinary: Extension = [
     ...foldKeymap,
     ...lintKeymap,
     ...defaultKeymap,
-    // Escape first, then Tab leaves the editor: the way out for those without a mouse.
+    // Escape and then Tab leaves the editor, for people who use no mouse.
     indentWithTab,
   ]),
 ];

@@ -1,4 +1,4 @@
-// How text in editors looks. Colours are variables, so that a change of the theme needs no new editor.
+// The colours of editors. They are CSS variables, so that a change of the theme needs no new editor.
 
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";

@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them.
+// Numbers, sizes and times in a form for people.
 
 const INTEGER = new Intl.NumberFormat("en");
 const TIME = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hour12: false });
@@ -40,7 +40,7 @@ export function plural(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Gives a file to the person. */
+/** Downloads a file in the browser. */
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");

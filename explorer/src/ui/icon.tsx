@@ -1,4 +1,4 @@
-// Line drawings, sixteen units square, in the colour of the text around them.
+// Line drawings, sixteen units square, in the colour of the surrounding text.
 
 const PATHS = {
   account: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM2.5 8h11M8 2.5c-3.4 3.2-3.4 7.8 0 11 3.4-3.2 3.4-7.8 0-11Z",
@@ -46,7 +46,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The mark of the product: bodies on their orbits. */
+/** The logo of the product: bodies on their orbits. */
 export function Mark({ turning = false }: { turning?: boolean }) {
   return (
     <svg class={turning ? "mark turning" : "mark"} viewBox="0 0 32 32" aria-hidden="true" focusable="false">

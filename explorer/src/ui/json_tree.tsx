@@ -1,5 +1,5 @@
-// Values as a tree that opens and closes. Open branches become lines of one height, so that a tree of
-// any size scrolls as a list does.
+// Values as a tree with open and closed branches. Open branches become lines of equal height, so that a
+// tree of any size scrolls like a list.
 
 import { useId, useMemo, useState } from "preact/hooks";
 import { brief, isExactNumber } from "../protocol/json";

@@ -1,4 +1,4 @@
-// Tabs that arrow keys walk through.
+// Tabs for the arrow keys.
 
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
@@ -15,7 +15,7 @@ interface Props<Name extends string> {
   tabs: Tab<Name>[];
   chosen: Name;
   onChoose: (name: Name) => void;
-  /** What stands at the end of the row of tabs. */
+  /** The content at the end of the row of tabs. */
   aside?: ComponentChildren;
   children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-// From dark to light and back.
+// The button that switches between dark and light.
 
 import { theme, toggleTheme } from "../state/theme";
 import { Button } from "./button";

@@ -1,21 +1,23 @@
-// A long list of which only the lines in sight exist. All lines are of one height, so that the place of
-// each follows from its number.
+// A long list that renders only the visible lines. All lines have the same height, so that the position of
+// a line follows from its number.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
+/** Lines rendered above and below the visible ones, so that fast scrolling shows no gaps. */
 const LINES_BEYOND = 8;
+/** The distance from the end at which the next page is requested. */
 const NEAR_END_LINES = 30;
 
 interface Props {
   count: number;
   lineHeight: number;
   render: (index: number) => ComponentChildren;
-  /** Called when the end comes near; a list that has no end asks for more. */
+  /** Called near the end of the list, so that a list without a known end can load more. */
   onNearEnd?: (() => void) | undefined;
-  /** Scrolls this line into sight when it changes. */
+  /** Scrolls this line into view when it changes. */
   reveal?: number | undefined;
-  /** Stays above the lines while they scroll. */
+  /** Stays above the lines during scrolling. */
   head?: ComponentChildren;
   headHeight?: number;
   class?: string;
@@ -28,17 +30,18 @@ export function VirtualList({ count, lineHeight, render, onNearEnd, reveal, head
   useLayoutEffect(() => {
     const view = element.current;
     if (!view) return;
-    const look = () => setSight({ top: view.scrollTop, height: view.clientHeight });
-    const observer = new ResizeObserver(look);
+    const measure = () => setSight({ top: view.scrollTop, height: view.clientHeight });
+    const observer = new ResizeObserver(measure);
     observer.observe(view);
-    view.addEventListener("scroll", look, { passive: true });
-    look();
+    view.addEventListener("scroll", measure, { passive: true });
+    measure();
     return () => {
       observer.disconnect();
-      view.removeEventListener("scroll", look);
+      view.removeEventListener("scroll", measure);
     };
   }, []);
   useLayoutEffect(() => {
+    // Scrolls as little as possible: the line may be hidden above, or below the head.
     const view = element.current;
     if (!view || reveal === undefined || reveal < 0) return;
     const top = reveal * lineHeight;

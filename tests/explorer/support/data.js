@@ -3,6 +3,8 @@
 export const SHOP = "shop";
 export const BOOKS = "books";
 export const BOOK_COUNT = 2_400;
+/** Items of a container that is there to be emptied: more than a page has, less than two. */
+export const MANY_COUNT = 130;
 
 const AUTHORS = ["Le Guin", "Lem", "Butler", "Borges", "Calvino", "Atwood", "Čapek", "Strugatsky", "Liu", "Banks", "Jemisin", "Chiang"];
 const WORDS = ["Night", "Glass", "Orchard", "Signal", "River", "Machine", "Library", "Winter", "Star", "Garden", "Mirror", "Tide"];
@@ -37,6 +39,13 @@ export async function fill(server) {
   await server.ask("POST", "dbs/archive/colls", {
     body: { id: "events", partitionKey: { paths: ["/source"], kind: "Hash", version: 2 }, defaultTtl: 86_400 },
   });
+  await server.ask("POST", `dbs/${SHOP}/colls`, {
+    body: { id: "many", partitionKey: { paths: ["/id"], kind: "Hash", version: 2 } },
+    headers: { "x-ms-offer-throughput": "4000" },
+  });
+  for (let number = 0; number < MANY_COUNT; number++) {
+    await server.ask("POST", `dbs/${SHOP}/colls/many/docs`, { body: { id: `m-${number}` } });
+  }
   const numbers = Array.from({ length: BOOK_COUNT }, (_, number) => number).values();
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (const number of numbers) await server.ask("POST", `${container}/docs`, { body: book(number) });

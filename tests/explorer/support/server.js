@@ -9,7 +9,8 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const BINARY = process.env.ORRERY_BIN ?? `${process.env.CARGO_TARGET_DIR ?? `${ROOT}target`}/release/orrery`;
 
 export async function startServer(...flags) {
-  const process_ = spawn(BINARY, ["serve", "--memory", "--tls", "off", "--listen", "127.0.0.1:0", "--ready-json", ...flags], {
+  const tls = flags.includes("--tls") ? [] : ["--tls", "off"];
+  const process_ = spawn(BINARY, ["serve", "--memory", ...tls, "--listen", "127.0.0.1:0", "--ready-json", ...flags], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = new Promise((resolve) => process_.once("exit", resolve));

@@ -7,7 +7,7 @@ import { fill } from "./data.js";
 import { startServer } from "./server.js";
 
 /** Starts both before the tests of a file and ends them after. */
-export function world({ filled = true } = {}) {
+export function world({ filled = true, flags = [] } = {}) {
   const world = {
     /** Opens a screen in a tab of its own, does something there, and closes it. */
     async on(hash, options, work) {
@@ -23,7 +23,7 @@ export function world({ filled = true } = {}) {
     },
   };
   before(async () => {
-    world.server = await startServer();
+    world.server = await startServer(...flags);
     world.browser = await launch();
     if (filled) await fill(world.server);
   });

@@ -1,4 +1,4 @@
-// Which columns tell the most about items that may have any shape: the id, the key, then what is there.
+// The most useful columns for items of any shape: the id, the partition key, then other properties.
 
 import { type Item, type PartitionKeyDefinition, segmentsOf, valueAt } from "../../protocol/partition_key";
 import type { Column } from "../../ui/data_grid";

@@ -1,4 +1,5 @@
-// Somebody else has changed the item: both versions beside each other, and the choice.
+// The conflict screen: another client has changed the item. It shows both versions, and the person chooses
+// one.
 
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";

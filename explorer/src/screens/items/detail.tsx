@@ -1,11 +1,10 @@
-// One item as text: changed, saved, duplicated, deleted. A save that would undo somebody else's change
-// shows both versions first.
+// One item as text: edit, save, duplicate, delete. Before a save would overwrite the change of another
+// client, the screen shows both versions.
 
-import { json, jsonParseLinter } from "@codemirror/lang-json";
-import { linter } from "@codemirror/lint";
+import { json } from "@codemirror/lang-json";
 import { useEffect, useState } from "preact/hooks";
 import { ProtocolError, explain } from "../../protocol/errors";
-import { type Place, createItem, deleteItem, readItem, replaceItem } from "../../protocol/items";
+import { type ContainerKey, createItem, deleteItem, readItem, replaceItem } from "../../protocol/items";
 import { parseJson, pretty } from "../../protocol/json";
 import { type Item, keyOf } from "../../protocol/partition_key";
 import { notify } from "../../state/notices";
@@ -13,51 +12,57 @@ import { Button, CopyButton } from "../../ui/button";
 import { FormDialog } from "../../ui/dialog";
 import { Editor } from "../../ui/editor";
 import { units } from "../../ui/format";
+import { describeMistake, jsonLinter, jsonMistake } from "../../ui/json_mistake";
 import { Conflict } from "./conflict";
 
 export const SYSTEM = ["_rid", "_self", "_etag", "_attachments", "_ts"];
 
 interface Props {
-  place: Place;
-  /** Absent for an item that does not exist yet. */
+  container: ContainerKey;
+  /** Absent for a new item. */
   item: Item | undefined;
-  draft: string;
+  /** The text at the start of editing. It differs from the saved text if a draft exists. */
+  initial: string;
+  saved: string;
   onSaved: (item: Item) => void;
   onDeleted: () => void;
   onDuplicate: (text: string) => void;
   onClose: () => void;
-  onDirty: (dirty: boolean) => void;
+  onText: (text: string) => void;
 }
 
-const extensions = [json(), linter(jsonParseLinter())];
+const extensions = [json(), jsonLinter];
 
-export function Detail({ place, item, draft, onSaved, onDeleted, onDuplicate, onClose, onDirty }: Props) {
-  const [text, setText] = useState(draft);
+export function Detail({ container, item, initial, saved, onSaved, onDeleted, onDuplicate, onClose, onText }: Props) {
+  const [text, setText] = useState(initial);
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const [theirs, setTheirs] = useState<Item | undefined>();
   const parsed = parse(text);
-  const dirty = text !== draft || item === undefined;
-  useEffect(() => setText(draft), [draft]);
-  useEffect(() => onDirty(text !== draft), [text, draft]);
+  const dirty = text !== saved || item === undefined;
+  useEffect(() => setText(initial), [initial, saved]);
+  const change = (next: string) => {
+    setText(next);
+    onText(next);
+  };
 
   const id = String(item?.["id"] ?? "");
-  const key = item ? keyOf(item, place.definition) : [];
+  const key = item ? keyOf(item, container.definition) : [];
   const save = async (etag: string | undefined) => {
     if (!("item" in parsed) || busy) return;
     setBusy(true);
     setProblem("");
     try {
       const answer = item
-        ? await replaceItem(place, id, key, text, etag)
-        : await createItem(place, text, parsed.item);
+        ? await replaceItem(container, id, key, text, etag)
+        : await createItem(container, text, parsed.item);
       setTheirs(undefined);
       notify("good", `Saved for ${units(answer.charge)} RU.`);
       onSaved(answer.body);
     } catch (error) {
       const changed = item && error instanceof ProtocolError && error.status === 412;
-      if (changed) setTheirs((await readItem(place, id, key)).body);
+      if (changed) setTheirs((await readItem(container, id, key)).body);
       else setProblem(explain(error));
     } finally {
       setBusy(false);
@@ -65,7 +70,7 @@ export function Detail({ place, item, draft, onSaved, onDeleted, onDuplicate, on
   };
   const saveOwn = () => void save(item && String(item["_etag"]));
   const remove = async () => {
-    await deleteItem(place, id, key);
+    await deleteItem(container, id, key);
     notify("good", `Item ${id} was deleted.`);
     onDeleted();
   };
@@ -86,7 +91,7 @@ export function Detail({ place, item, draft, onSaved, onDeleted, onDuplicate, on
         <CopyButton text={text} label="Copy the item" />
         <Button icon="cancel" kind="quiet" label="Close the item" onClick={onClose} />
       </div>
-      <Editor label={item ? `Item ${id}` : "New item"} value={text} onChange={setText} extensions={extensions} onSave={saveOwn} />
+      <Editor label={item ? `Item ${id}` : "New item"} value={text} onChange={change} extensions={extensions} onSave={saveOwn} />
       {("problem" in parsed || problem) && (
         <p class="problem" role="alert">{"problem" in parsed ? parsed.problem : problem}</p>
       )}
@@ -118,7 +123,8 @@ function parse(text: string): Parsed {
     if (typeof item["id"] !== "string" || item["id"] === "") return { problem: "An item needs an id, which is text." };
     return { item };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    const mistake = jsonMistake(text);
+    return { problem: mistake ? describeMistake(text, mistake) : explain(error) };
   }
 }
 

@@ -1,12 +1,13 @@
-// The items of a container: a grid beside the item that is open.
+// The items of a container: a grid beside the open item.
 
 import { useMemo, useState } from "preact/hooks";
 import type { ContainerName } from "../../protocol/catalogue";
 import { explain } from "../../protocol/errors";
 import { deleteItem } from "../../protocol/items";
-import { pretty } from "../../protocol/json";
+import { parseJson, pretty } from "../../protocol/json";
 import { type Item, type PartitionKeyDefinition, keyOf, segmentsOf } from "../../protocol/partition_key";
 import { randomId } from "../../protocol/request";
+import { draftOf, keepDraft } from "../../state/drafts";
 import { notify } from "../../state/notices";
 import { forgetShape } from "../../sql/sample";
 import { Button } from "../../ui/button";
@@ -19,48 +20,78 @@ import { Detail } from "./detail";
 import { Upload } from "./upload";
 import { useItems } from "./use_items";
 
-/** What is open: a row, or the text of an item to be. */
-type Open = { index: number } | { draft: string };
+/** The item beside the grid, which may be new. */
+interface Open {
+  item: Item | undefined;
+  initial: string;
+  saved: string;
+}
 
 const NOTHING: ReadonlySet<number> = new Set();
 
-export function Items({ name, definition }: { name: ContainerName; definition: PartitionKeyDefinition }) {
+interface Props {
+  name: ContainerName;
+  /** The resource id of the container. */
+  rid: string;
+  definition: PartitionKeyDefinition;
+}
+
+export function Items({ name, rid, definition }: Props) {
+  const draftKey = `item/${rid}`;
   const [typed, setTyped] = useState("");
   const [filter, setFilter] = useState("");
-  const [open, setOpen] = useState<Open | undefined>();
-  const [dirty, setDirty] = useState(false);
+  const [open, setOpen] = useState(() => restored(draftOf(draftKey)));
+  const [dirty, setDirty] = useState(open !== undefined);
   const [marked, setMarked] = useState<ReadonlySet<number>>(NOTHING);
   const [dialog, setDialog] = useState<"upload" | "delete" | { leave: Open | undefined } | undefined>();
   const list = useItems(name, filter);
-  const place = useMemo(() => ({ name, definition }), [name, definition]);
+  const container = useMemo(() => ({ name, definition }), [name, definition]);
   const columns = useMemo(() => columnsOf(list.items, definition), [list.items.length > 0 && list.items, definition]);
 
   const show = (next: Open | undefined) => {
     if (dirty) setDialog({ leave: next });
     else setOpen(next);
   };
-  const reload = () => {
+  const change = (text: string) => {
+    if (!open) return;
+    setDirty(text !== open.saved);
+    keepDraft(draftKey, text === open.saved ? undefined : `${itemLine(open.item)}\n${text}`);
+  };
+  const replaceOpen = (next: Open | undefined) => {
+    setDirty(false);
+    keepDraft(draftKey, undefined);
+    setOpen(next);
+  };
+  /** Reads the rows again. An item with unsaved changes stays open. */
+  const forgetRows = () => {
     setMarked(NOTHING);
-    setOpen(undefined);
+    if (!dirty) setOpen(undefined);
+  };
+  const reload = () => {
+    forgetRows();
     list.reload();
     forgetShape(name);
   };
   const apply = (event: Event) => {
     event.preventDefault();
-    setMarked(NOTHING);
-    setOpen(undefined);
+    forgetRows();
     if (filter === typed) list.reload();
     setFilter(typed);
   };
-  const index = open && "index" in open ? open.index : undefined;
-  const item = index === undefined ? undefined : list.items[index];
-  const draft = open && "draft" in open ? open.draft : item ? pretty(item) : "";
+  const item = open?.item;
+  const at = useMemo(() => (item ? list.items.findIndex((row) => row["_rid"] === item["_rid"]) : -1), [item, list.items]);
+  const index = at < 0 ? undefined : at;
   const chosen = () => [...marked].flatMap((at) => list.items[at] ?? []);
+  const downloadMarked = () => {
+    download(`${name.container}.json`, "application/json", pretty(chosen()));
+    const rest = list.more ? " There are more on the server, which are not read yet: scroll to the end, or ask for them on the query screen." : "";
+    notify("good", `${plural(marked.size, "item")} downloaded.${rest}`);
+  };
   const removeMarked = async () => {
-    const gone = await removeAll(place, [...marked], list.items);
+    const gone = await removeAll(container, [...marked], list.items);
     list.remove(gone);
     setMarked(NOTHING);
-    setOpen(undefined);
+    if (index !== undefined && gone.has(index)) replaceOpen(undefined);
   };
   return (
     <div class={open ? "items with-detail" : "items"}>
@@ -78,9 +109,9 @@ export function Items({ name, definition }: { name: ContainerName; definition: P
             />
           </span>
           <Button type="submit">Apply</Button>
-          <Button icon="add" onClick={() => show({ draft: pretty(template(definition)) })}>New</Button>
+          <Button icon="add" onClick={() => show(fresh(pretty(template(definition))))}>New</Button>
           <Button icon="upload" onClick={() => setDialog("upload")}>Upload</Button>
-          {marked.size > 0 && <Button icon="download" label={`Download ${plural(marked.size, "item")}`} onClick={() => download(`${name.container}.json`, "application/json", pretty(chosen()))} />}
+          {marked.size > 0 && <Button icon="download" label={`Download ${plural(marked.size, "item")}`} onClick={downloadMarked} />}
           {marked.size > 0 && <Button icon="delete" kind="danger" onClick={() => setDialog("delete")}>{`Delete ${integer(marked.size)}`}</Button>}
           <Button icon="refresh" kind="quiet" label="Read again" onClick={reload} />
         </form>
@@ -91,14 +122,14 @@ export function Items({ name, definition }: { name: ContainerName; definition: P
             columns={columns}
             rows={list.items}
             current={index}
-            onOpen={(index) => show({ index })}
+            onOpen={(index) => show(opened(list.items[index]))}
             marked={marked}
             onMark={setMarked}
             onDelete={() => marked.size > 0 && setDialog("delete")}
             onNearEnd={list.loadMore}
           />
         )}
-        {list.items.length === 0 && !list.loading && !list.problem && (
+        {list.items.length === 0 && !list.loading && !list.more && !list.problem && (
           <div class="empty-state">
             <p>{filter ? "No item fits the filter." : "There is no item yet."}</p>
           </div>
@@ -110,21 +141,27 @@ export function Items({ name, definition }: { name: ContainerName; definition: P
       </div>
       {open && (
         <Detail
-          key={index ?? "new"}
-          place={place}
+          key={item ? String(item["_rid"]) : "new"}
+          container={container}
           item={item}
-          draft={draft}
-          onDirty={setDirty}
-          onSaved={(saved) => { setDirty(false); list.put(index, saved); setMarked(NOTHING); setOpen({ index: index ?? 0 }); }}
-          onDeleted={() => { setDirty(false); if (index !== undefined) list.remove(new Set([index])); setMarked(NOTHING); setOpen(undefined); }}
-          onDuplicate={(draft) => show({ draft })}
+          initial={open.initial}
+          saved={open.saved}
+          onText={change}
+          onSaved={(saved) => {
+            // The open item may be missing in the rows, which a filter selects.
+            if (!item || index !== undefined) list.put(index, saved);
+            setMarked(NOTHING);
+            replaceOpen(opened(saved));
+          }}
+          onDeleted={() => { if (index !== undefined) list.remove(new Set([index])); setMarked(NOTHING); replaceOpen(undefined); }}
+          onDuplicate={(text) => show(fresh(text))}
           onClose={() => show(undefined)}
         />
       )}
-      {dialog === "upload" && <Upload place={place} onClose={(changed) => { setDialog(undefined); if (changed) reload(); }} />}
+      {dialog === "upload" && <Upload container={container} onClose={(changed) => { setDialog(undefined); if (changed) reload(); }} />}
       {dialog === "delete" && (
         <FormDialog title="Delete items" action={`Delete ${integer(marked.size)}`} danger onClose={() => setDialog(undefined)} onSubmit={removeMarked}>
-          <p>{plural(marked.size, "item")} will be deleted. This cannot be undone.</p>
+          <p>{plural(marked.size, "item")} will be deleted. This cannot be undone.{list.more && " Items that are not read yet stay."}</p>
         </FormDialog>
       )}
       {typeof dialog === "object" && (
@@ -133,7 +170,7 @@ export function Items({ name, definition }: { name: ContainerName; definition: P
           action="Leave them"
           danger
           onClose={() => setDialog(undefined)}
-          onSubmit={async () => { setDirty(false); setOpen(dialog.leave); }}
+          onSubmit={async () => replaceOpen(dialog.leave)}
         >
           <p>The item has changes that are not saved.</p>
         </FormDialog>
@@ -142,7 +179,29 @@ export function Items({ name, definition }: { name: ContainerName; definition: P
   );
 }
 
-/** A new item already has its key's property. */
+function opened(item: Item | undefined): Open | undefined {
+  return item && { item, initial: pretty(item), saved: pretty(item) };
+}
+
+function fresh(text: string): Open {
+  return { item: undefined, initial: text, saved: text };
+}
+
+/** The first line of a draft: the item as it was read, or an empty line for a new item. */
+function itemLine(item: Item | undefined): string {
+  return item ? JSON.stringify(item) : "";
+}
+
+function restored(draft: string | undefined): Open | undefined {
+  if (draft === undefined) return undefined;
+  const end = draft.indexOf("\n");
+  const initial = draft.slice(end + 1);
+  if (end === 0) return { item: undefined, initial, saved: "" };
+  const item = parseJson(draft.slice(0, end)) as Item;
+  return { item, initial, saved: pretty(item) };
+}
+
+/** A new item, with the properties of the partition key. */
 function template(definition: PartitionKeyDefinition): Item {
   const item: Item = { id: randomId() };
   for (const path of definition.paths) {
@@ -156,15 +215,15 @@ function template(definition: PartitionKeyDefinition): Item {
   return item;
 }
 
-/** Deletes one after the other and says which are gone. */
-async function removeAll(place: { name: ContainerName; definition: PartitionKeyDefinition }, indexes: number[], items: Item[]) {
+/** Deletes items one after the other, and reports which are deleted. */
+async function removeAll(container: { name: ContainerName; definition: PartitionKeyDefinition }, indexes: number[], items: Item[]) {
   const gone = new Set<number>();
   const problems: string[] = [];
   for (const index of indexes) {
     const item = items[index];
     if (!item) continue;
     try {
-      await deleteItem(place, String(item["id"]), keyOf(item, place.definition));
+      await deleteItem(container, String(item["id"]), keyOf(item, container.definition));
       gone.add(index);
     } catch (error) {
       problems.push(explain(error));

@@ -1,8 +1,9 @@
-// Items from files: an array, one object, or an object on each line. They replace those of the same id.
+// Uploads items from files: an array, one object, or one object on each line. An uploaded item replaces an
+// item of the same id.
 
 import { useRef, useState } from "preact/hooks";
 import { explain, isCancelled } from "../../protocol/errors";
-import { type Place, upsertItem } from "../../protocol/items";
+import { type ContainerKey, upsertItem } from "../../protocol/items";
 import { parseJson } from "../../protocol/json";
 import type { Item } from "../../protocol/partition_key";
 import { randomId } from "../../protocol/request";
@@ -21,7 +22,7 @@ interface Progress {
   running: boolean;
 }
 
-export function Upload({ place, onClose }: { place: Place; onClose: (changed: boolean) => void }) {
+export function Upload({ container, onClose }: { container: ContainerKey; onClose: (changed: boolean) => void }) {
   const [progress, setProgress] = useState<Progress | undefined>();
   const [problem, setProblem] = useState("");
   const running = useRef<AbortController | undefined>(undefined);
@@ -32,7 +33,7 @@ export function Upload({ place, onClose }: { place: Place; onClose: (changed: bo
       const texts = await Promise.all(Array.from(files, (file) => file.text()));
       const items = texts.flatMap(itemsIn);
       running.current = new AbortController();
-      await uploadAll(place, items, running.current.signal, setProgress);
+      await uploadAll(container, items, running.current.signal, setProgress);
     } catch (error) {
       setProblem(explain(error));
     }
@@ -100,14 +101,14 @@ function parseAny(text: string): unknown[] {
   }
 }
 
-async function uploadAll(place: Place, items: Item[], signal: AbortSignal, tell: (progress: Progress) => void): Promise<void> {
+async function uploadAll(container: ContainerKey, items: Item[], signal: AbortSignal, tell: (progress: Progress) => void): Promise<void> {
   const progress: Progress = { total: items.length, done: 0, charge: 0, problems: [], running: true };
   const waiting = items.values();
   const worker = async () => {
     for (const item of waiting) {
       if (signal.aborted) return;
       try {
-        progress.charge += (await upsertItem(place, item, signal)).charge;
+        progress.charge += (await upsertItem(container, item, signal)).charge;
       } catch (error) {
         if (isCancelled(error)) return;
         progress.problems.push(`${String(item["id"])}: ${explain(error)}`);

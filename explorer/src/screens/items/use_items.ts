@@ -1,4 +1,4 @@
-// The items of a container as far as somebody has scrolled.
+// The items of a container, as far as the person has scrolled.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ContainerName } from "../../protocol/catalogue";
@@ -11,17 +11,18 @@ const PAGE_ITEMS = 100;
 export interface ItemList {
   items: Item[];
   charge: number;
-  /** Whether there is more on the server. */
+  /** Whether the server has more items. */
   more: boolean;
   loading: boolean;
   problem: string;
   loadMore: () => void;
   reload: () => void;
-  /** Shows a change without reading everything again. */
+  /** Shows a changed item without reading all items again. */
   put: (index: number | undefined, item: Item) => void;
   remove: (gone: ReadonlySet<number>) => void;
 }
 
+/** The items read so far, and the position after them. */
 interface Progress {
   items: Item[];
   charge: number;
@@ -31,7 +32,7 @@ interface Progress {
 
 const START: Progress = { items: [], charge: 0, continuation: undefined, more: true };
 
-/** `filter` is what a query has after `WHERE` or `ORDER BY`, or nothing. */
+/** `filter` is the text of a query after `WHERE` or `ORDER BY`, or empty. */
 export function useItems(name: ContainerName, filter: string): ItemList {
   const [progress, setProgress] = useState<Progress>(START);
   const [loading, setLoading] = useState(false);
@@ -40,6 +41,7 @@ export function useItems(name: ContainerName, filter: string): ItemList {
   const running = useRef<AbortController | undefined>(undefined);
 
   const load = async (from: Progress) => {
+    // Two loads at once would append the same page twice.
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
@@ -62,6 +64,7 @@ export function useItems(name: ContainerName, filter: string): ItemList {
     } catch (error) {
       if (isCancelled(error)) return;
       setProblem(explain(error));
+      // Without `more` the list does not repeat the failed request with every scroll.
       setProgress({ ...from, more: false });
     }
     if (running.current === controller) {
@@ -75,6 +78,10 @@ export function useItems(name: ContainerName, filter: string): ItemList {
     void load(START);
     return () => running.current?.abort();
   }, [name.database, name.container, filter, round]);
+  useEffect(() => {
+    // Without a row the list cannot scroll: a page may be empty, and shown rows may have been deleted.
+    if (progress !== START && progress.items.length === 0 && progress.more && !running.current) void load(progress);
+  }, [progress]);
 
   return {
     items: progress.items,
@@ -95,7 +102,7 @@ export function useItems(name: ContainerName, filter: string): ItemList {
   };
 }
 
-/** People may type the word or leave it out. */
+/** The filter as a clause. A person may type the keyword or leave it out. */
 function clause(filter: string): string {
   const text = filter.trim();
   return text === "" || /^(where|order\s+by)\b/i.test(text) ? text : `WHERE ${text}`;

@@ -1,4 +1,4 @@
-// Runs a stored procedure and shows what it gave and what it said.
+// Runs a stored procedure, and shows its result and its log.
 
 import { useRef, useState } from "preact/hooks";
 import type { ContainerName } from "../../protocol/catalogue";
@@ -9,6 +9,7 @@ import { type ScriptRun, runProcedure } from "../../protocol/scripts";
 import { Button } from "../../ui/button";
 import { Field } from "../../ui/dialog";
 import { milliseconds, units } from "../../ui/format";
+import { describeMistake, jsonMistake } from "../../ui/json_mistake";
 
 interface Props {
   name: ContainerName;
@@ -25,12 +26,15 @@ export function Runner({ name, definition, id }: Props) {
   const controller = useRef<AbortController | undefined>(undefined);
   const start = async (event: Event) => {
     event.preventDefault();
-    setProblem("");
     setRun(undefined);
+    const text = given.trim() === "" ? "[]" : given;
+    const mistake = jsonMistake(text);
+    setProblem(mistake ? describeMistake(text, mistake) : "");
+    if (mistake) return;
     setBusy(true);
     controller.current = new AbortController();
     try {
-      const values: unknown = JSON.parse(given === "" ? "[]" : given);
+      const values: unknown = JSON.parse(text);
       if (!Array.isArray(values)) throw new Error("arguments are a JSON array");
       setRun(await runProcedure(name, id, parseKey(key, definition), values, controller.current.signal));
     } catch (error) {

@@ -6,6 +6,7 @@ import type { ContainerName } from "../../protocol/catalogue";
 import type { PartitionKeyDefinition } from "../../protocol/partition_key";
 import { type Script, type ScriptKind, createScript, deleteScript, replaceScript } from "../../protocol/scripts";
 import { loadScripts, scriptsOf } from "../../state/catalogue";
+import { draftOf, keepDraft, useDraft } from "../../state/drafts";
 import { attempt, notify } from "../../state/notices";
 import { type ScriptName, go } from "../../state/route";
 import { Button } from "../../ui/button";
@@ -45,15 +46,16 @@ export function Scripts({ name, definition, chosen }: Props) {
               <h3>{title}</h3>
               <Button icon="add" kind="quiet" label={`New ${one}`} onClick={() => setCreating(kind)} />
             </header>
-            {scripts?.[kind].map(({ id }) => (
+            {scripts?.[kind].map((script) => (
               <button
                 type="button"
-                key={id}
-                aria-current={chosen?.kind === kind && chosen.id === id ? "true" : undefined}
-                onClick={() => setChosen({ kind, id })}
+                key={script.id}
+                aria-current={chosen?.kind === kind && chosen.id === script.id ? "true" : undefined}
+                onClick={() => setChosen({ kind, id: script.id })}
               >
                 <Icon name="scripts" />
-                {id}
+                {script.id}
+                {draftOf(draftKey(script)) !== undefined && <span class="note end">not saved</span>}
               </button>
             ))}
             {scripts?.[kind].length === 0 && <p class="empty">none</p>}
@@ -70,6 +72,10 @@ export function Scripts({ name, definition, chosen }: Props) {
   );
 }
 
+function draftKey(script: Script): string {
+  return `script/${script._rid}`;
+}
+
 interface TextProps {
   name: ContainerName;
   definition: PartitionKeyDefinition;
@@ -80,12 +86,14 @@ interface TextProps {
 }
 
 function ScriptText({ name, definition, kind, script, onChanged, onDeleted }: TextProps) {
-  const [body, setBody] = useState(script.body);
+  const [body, setBody] = useDraft(draftKey(script), script.body);
   const [deleting, setDeleting] = useState(false);
   const changed = body !== script.body;
   const save = () =>
     void attempt(async () => {
       await replaceScript(name, kind, { ...script, body });
+      // Text that was typed during the save stays a draft.
+      if (draftOf(draftKey(script)) === body) keepDraft(draftKey(script), undefined);
       notify("good", `${script.id} is saved.`);
       onChanged();
     });
@@ -95,6 +103,7 @@ function ScriptText({ name, definition, kind, script, onChanged, onDeleted }: Te
         <h3>{script.id}</h3>
         {script.triggerType && <span class="badge">{script.triggerType} {script.triggerOperation}</span>}
         <span class="spacer" />
+        {changed && <Button onClick={() => setBody(script.body)}>Undo</Button>}
         <Button icon="save" kind="primary" shortcut="Ctrl S" disabled={!changed} onClick={save}>Save</Button>
         <Button icon="delete" onClick={() => setDeleting(true)}>Delete</Button>
       </div>
@@ -111,7 +120,7 @@ function ScriptText({ name, definition, kind, script, onChanged, onDeleted }: Te
           what="script"
           name={script.id}
           warning="The script is deleted. This cannot be undone."
-          onDelete={async () => { await deleteScript(name, kind, script.id); onDeleted(); }}
+          onDelete={async () => { await deleteScript(name, kind, script.id); keepDraft(draftKey(script), undefined); onDeleted(); }}
           onClose={() => setDeleting(false)}
         />
       )}

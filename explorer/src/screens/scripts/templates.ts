@@ -1,4 +1,4 @@
-// What a new script begins with.
+// The templates of new scripts.
 
 import type { ScriptKind } from "../../protocol/scripts";
 

@@ -1,8 +1,8 @@
-// Looks at an indexing policy before the server does, and says where it is wrong.
+// Checks an indexing policy before the server does, and names the location of each mistake.
 
 export interface PolicyProblem {
   text: string;
-  /** What to underline: text that stands in the policy, if any. */
+  /** The text to underline, if the policy contains it. */
   near?: string;
 }
 

@@ -1,4 +1,4 @@
-// Throughput of a container or a database.
+// The throughput of a container or a database.
 
 import { useEffect, useState } from "preact/hooks";
 import { type OfferState, replaceOffer, throughputOf } from "../../protocol/catalogue";

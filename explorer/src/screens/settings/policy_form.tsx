@@ -1,28 +1,28 @@
-// The indexing policy as text that is checked while it is typed, and how far the index follows it.
+// The indexing policy as text with immediate checks, and the progress of the index.
 
-import { json, jsonParseLinter } from "@codemirror/lang-json";
+import { json } from "@codemirror/lang-json";
 import { type Diagnostic, linter } from "@codemirror/lint";
 import type { EditorView } from "@codemirror/view";
-import { useEffect, useState } from "preact/hooks";
 import { pretty } from "../../protocol/json";
+import { useDraft } from "../../state/drafts";
 import { Button } from "../../ui/button";
 import { Editor } from "../../ui/editor";
+import { describeMistake, jsonDiagnostics, jsonMistake } from "../../ui/json_mistake";
 import { checkPolicy } from "./check_policy";
 
-const parseProblems = jsonParseLinter();
-
-const extensions = [json(), linter((view) => [...parseProblems(view), ...policyProblems(view)])];
+const extensions = [json(), linter((view) => [...jsonDiagnostics(view), ...policyProblems(view)])];
 
 interface Props {
+  /** The resource id of the container. */
+  rid: string;
   policy: unknown;
   progress: number;
   onSave: (policy: unknown) => Promise<void>;
 }
 
-export function PolicyForm({ policy, progress, onSave }: Props) {
+export function PolicyForm({ rid, policy, progress, onSave }: Props) {
   const saved = pretty(policy);
-  const [text, setText] = useState(saved);
-  useEffect(() => setText(saved), [saved]);
+  const [text, setText] = useDraft(`policy/${rid}`, saved);
   const problems = textProblems(text);
   return (
     <section class="card wide-card" aria-labelledby="policy">
@@ -44,11 +44,9 @@ export function PolicyForm({ policy, progress, onSave }: Props) {
 }
 
 function textProblems(text: string): string[] {
-  try {
-    return checkPolicy(JSON.parse(text)).map((problem) => problem.text);
-  } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
-  }
+  const mistake = jsonMistake(text);
+  if (mistake) return [describeMistake(text, mistake)];
+  return checkPolicy(JSON.parse(text)).map((problem) => problem.text);
 }
 
 function policyProblems(view: EditorView): Diagnostic[] {

@@ -1,4 +1,4 @@
-// What can be set about a container, and what was set for good when it was made.
+// The settings of a container that can change, and the settings that were fixed when it was created.
 
 import { useEffect, useState } from "preact/hooks";
 import {
@@ -52,6 +52,7 @@ export function Settings({ name, rid }: { name: ContainerName; rid: string }) {
       <TimeToLive ttl={state.definition.defaultTtl} onSave={(ttl) => save({ defaultTtl: ttl } as Partial<ContainerDefinition>, "The time to live")} />
       <Fixed state={state} />
       <PolicyForm
+        rid={rid}
         policy={state.definition.indexingPolicy}
         progress={state.indexProgress}
         onSave={async (indexingPolicy) => { await save({ indexingPolicy }, "The indexing policy"); }}
