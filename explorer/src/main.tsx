@@ -1,4 +1,4 @@
-// Begins with the key of this tab, and shows the account or asks for a key.
+// Starts with the key of this tab, and shows the account or the login screen.
 
 import { render } from "preact";
 import { App } from "./app";
@@ -9,9 +9,9 @@ import "./style/layout.css";
 import "./style/parts.css";
 import "./style/screens.css";
 
-const place = document.getElementById("app");
-if (place) {
-  // The page is painted before the server has answered.
-  render(<App />, place);
+const root = document.getElementById("app");
+if (root) {
+  // The page renders before the server has answered.
+  render(<App />, root);
   void resume().catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-// Jump anywhere by typing a part of its name.
+// Opens any screen from a part of its name.
 
 import { computed, signal } from "@preact/signals";
 import { useState } from "preact/hooks";

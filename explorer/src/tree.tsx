@@ -1,4 +1,4 @@
-// Databases with what is in them, walked with the arrow keys as trees are.
+// The databases and their containers as a tree for the arrow keys.
 
 import { signal } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
@@ -10,7 +10,7 @@ import { CONTAINER_SCREENS, type ContainerScreen, type Route, go, href, route } 
 import { Button } from "./ui/button";
 import { Icon, type IconName } from "./ui/icon";
 
-/** Databases are open and containers closed until somebody turns them. */
+/** The lines that the person toggled. By default databases are open and containers closed. */
 const turned = signal<ReadonlySet<string>>(new Set());
 
 const SCREENS: Record<ContainerScreen, { title: string; icon: IconName }> = {
@@ -28,7 +28,7 @@ interface Line {
   icon: IconName;
   to: Route;
   open?: boolean;
-  /** Done when it is opened. */
+  /** Runs when the line is opened. */
   load?: () => void;
 }
 
@@ -75,13 +75,13 @@ function turn(line: Line): void {
   if (!line.open) line.load?.();
 }
 
-/** Another container is opened on the screen that one is looking at. */
+/** The present tab, on which another container opens. */
 function currentScreen(): ContainerScreen {
   const at = route.value;
   return "name" in at ? at.screen : "items";
 }
 
-/** The line of the place shown; a closed container stands for what is in it. */
+/** The line of the present screen. A closed container stands for the lines below it. */
 function currentLine(all: Line[]): Line | undefined {
   const here = location.hash && href(route.value);
   const exact = all.findLast((line) => href(line.to) === here && line.open !== true);

@@ -1,8 +1,9 @@
-// Databases and containers, and the throughput they have.
+// Databases and containers, and their throughput.
 
 import type { PartitionKeyDefinition } from "./partition_key";
-import { type Answer, type Ask, send } from "./request";
+import { type Answer, type RequestSpec, send } from "./request";
 
+/** The system properties that every resource has. */
 export interface Resource {
   id: string;
   _rid: string;
@@ -11,6 +12,7 @@ export interface Resource {
   _ts: number;
 }
 
+/** The definition of a container, as far as the screens read it. */
 export interface ContainerDefinition extends Resource {
   partitionKey: PartitionKeyDefinition;
   indexingPolicy: unknown;
@@ -20,6 +22,7 @@ export interface ContainerDefinition extends Resource {
   computedProperties?: { name: string; query: string }[];
 }
 
+/** The account document. */
 export interface Account {
   id: string;
   writableLocations: { name: string; databaseAccountEndpoint: string }[];
@@ -27,6 +30,7 @@ export interface Account {
   userConsistencyPolicy: { defaultConsistencyLevel: string };
 }
 
+/** The resource with the throughput of a database or container. */
 export interface Offer extends Resource {
   offerResourceId: string;
   content: {
@@ -36,6 +40,7 @@ export interface Offer extends Resource {
   };
 }
 
+/** The names that address a container. */
 export interface ContainerName {
   database: string;
   container: string;
@@ -45,18 +50,19 @@ export const databaseLink = (database: string) => `dbs/${database}`;
 export const containerLink = ({ database, container }: ContainerName) => `dbs/${database}/colls/${container}`;
 export const containerPath = ({ database, container }: ContainerName) => ["dbs", database, "colls", container];
 
+/** Reads the account document. */
 export async function readAccount(): Promise<Account> {
   return (await send<Account>({ path: [], type: "", link: "" })).body;
 }
 
-/** All pages of a feed of the catalogue. */
-export async function readFeed<T>(ask: Ask, property: string): Promise<T[]> {
+/** Reads all pages of a feed of the catalogue. */
+export async function readFeed<T>(request: RequestSpec, property: string): Promise<T[]> {
   const all: T[] = [];
   let continuation: string | undefined;
   do {
     const page: Answer<Record<string, T[]>> = await send({
-      ...ask,
-      headers: { ...ask.headers, "x-ms-continuation": continuation },
+      ...request,
+      headers: { ...request.headers, "x-ms-continuation": continuation },
     });
     all.push(...(page.body[property] ?? []));
     continuation = page.headers.get("x-ms-continuation") ?? undefined;
@@ -64,21 +70,26 @@ export async function readFeed<T>(ask: Ask, property: string): Promise<T[]> {
   return all;
 }
 
+/** Lists all databases. */
 export function listDatabases(): Promise<Resource[]> {
   return readFeed({ path: ["dbs"], type: "dbs", link: "" }, "Databases");
 }
 
+/** Lists the containers of a database. */
 export function listContainers(database: string): Promise<ContainerDefinition[]> {
   const link = databaseLink(database);
   return readFeed({ path: ["dbs", database, "colls"], type: "colls", link }, "DocumentCollections");
 }
 
+/** Lists the offers of all databases and containers. */
 export function listOffers(): Promise<Offer[]> {
   return readFeed({ path: ["offers"], type: "offers", link: "" }, "Offers");
 }
 
+/** The throughput that a person chooses. `none` shares the throughput of the database. */
 export type Throughput = { mode: "none" } | { mode: "manual" | "autoscale"; value: number };
 
+/** The headers that set the throughput of a new database or container. */
 function throughputHeaders(throughput: Throughput): Record<string, string> {
   switch (throughput.mode) {
     case "none":
@@ -114,14 +125,16 @@ export async function deleteContainer(name: ContainerName): Promise<void> {
   await send({ method: "DELETE", path: containerPath(name), type: "colls", link: containerLink(name) });
 }
 
+/** A container with its size and the progress of its index. */
 export interface ContainerState {
   definition: ContainerDefinition;
-  /** Percent of the items that follow the indexing policy. */
+  /** The percentage of the items that follow the present indexing policy. */
   indexProgress: number;
   items: number;
   documentsKb: number;
 }
 
+/** Reads a container with its size. */
 export async function readContainer(name: ContainerName): Promise<ContainerState> {
   const answer = await send<ContainerDefinition>({
     path: containerPath(name),
@@ -146,31 +159,35 @@ export async function replaceContainer(name: ContainerName, definition: Containe
     path: containerPath(name),
     type: "colls",
     link: containerLink(name),
+    // The condition keeps a change that another client made since this page read the definition.
     headers: { "if-match": definition._etag },
     body: definition,
   });
 }
 
+/** An offer, and the least throughput that the server accepts. */
 export interface OfferState {
   offer: Offer;
   minimum: number;
 }
 
+/** The throughput of an offer. */
 export function throughputOf(offer: Offer): Throughput {
   const autoscale = offer.content.offerAutopilotSettings?.maxThroughput;
   if (autoscale) return { mode: "autoscale", value: autoscale };
   return { mode: "manual", value: offer.content.offerThroughput ?? 0 };
 }
 
-/** The offer of a database or container, with the least that it can be set to. */
+/** The offer of a database or container, with the least throughput that it can have. */
 export async function readOffer(ownerRid: string): Promise<OfferState | undefined> {
+  // Offers have no address by owner, so the list of all offers is searched.
   const offer = (await listOffers()).find((offer) => offer.offerResourceId === ownerRid);
   if (!offer) return undefined;
   const answer = await send<Offer>({ path: ["offers", offer._rid], type: "offers", link: offer._rid.toLowerCase() });
   return { offer: answer.body, minimum: Number(answer.headers.get("x-ms-cosmos-min-throughput") ?? 400) };
 }
 
-/** A change of the mode has a header of its own and lets the server choose the value first. */
+/** A change of the mode has a header of its own, and the server then chooses the throughput. */
 export async function replaceOffer(offer: Offer, throughput: Throughput): Promise<void> {
   const before = throughputOf(offer);
   const put = (body: Offer, headers: Record<string, string>) =>
@@ -184,6 +201,7 @@ export async function replaceOffer(offer: Offer, throughput: Throughput): Promis
     current = (await put(offer, { [header]: "true" })).body;
   }
   const after = throughputOf(current);
+  // The migration may have chosen the wanted throughput already.
   if (throughput.mode === "none" || (after.mode !== "none" && after.value === throughput.value)) return;
   const content = { ...current.content };
   if (throughput.mode === "autoscale") content.offerAutopilotSettings = { maxThroughput: throughput.value };

@@ -1,5 +1,6 @@
-// What the server says when it refuses, in a form that a screen can use.
+// The error of a refused request, in a form for screens.
 
+/** A mistake in the text of a query. The location is a range of characters. */
 export interface SqlProblem {
   code: string;
   message: string;
@@ -7,6 +8,7 @@ export interface SqlProblem {
   end: number;
 }
 
+/** A refusal of the server. */
 export class ProtocolError extends Error {
   constructor(
     readonly status: number,
@@ -19,7 +21,7 @@ export class ProtocolError extends Error {
     super(message);
   }
 
-  /** Problems of a query with their places, if this is a refused query. */
+  /** The mistakes in the text of a query, with their locations. */
   get problems(): SqlProblem[] {
     const object = /\{"errors":\[[\s\S]*\]\}/.exec(this.message)?.[0];
     if (!object) return [];
@@ -38,7 +40,7 @@ export class ProtocolError extends Error {
     }
   }
 
-  /** The message without the decoration that only support staff reads. */
+  /** The message without the parts that are for support staff. */
   get text(): string {
     const problems = this.problems;
     if (problems.length > 0) return problems.map((problem) => problem.message).join("\n");
@@ -52,12 +54,15 @@ export class ProtocolError extends Error {
   }
 }
 
+/** The text of any error for a person. */
 export function explain(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.text} (${error.status}${error.substatus ? `/${error.substatus}` : ""})`;
+  // `fetch` throws a TypeError if it receives no answer.
   if (error instanceof TypeError) return "The server does not answer. Is it still running?";
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Returns whether the error is a cancellation, which no screen reports. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof DOMException && error.name === "AbortError";
 }

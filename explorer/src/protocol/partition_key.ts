@@ -1,4 +1,4 @@
-// From a document to the partition key header of a request about it.
+// From a document to the partition key header of its request.
 
 import { asciiJson } from "./json";
 
@@ -10,17 +10,17 @@ export interface PartitionKeyDefinition {
 
 export type Item = Record<string, unknown>;
 
-/** The values at the paths of the definition; a missing one is undefined. */
+/** The values at the paths of the definition. A missing value is undefined. */
 export function keyOf(item: Item, definition: PartitionKeyDefinition): unknown[] {
   return definition.paths.map((path) => valueAt(item, segmentsOf(path)));
 }
 
-/** A missing value travels as an empty object. */
+/** The header of a key. A missing value is an empty object. */
 export function keyHeader(key: unknown[]): string {
   return asciiJson(key.map((component) => (component === undefined ? {} : component)));
 }
 
-/** The key as a person types it: one JSON value, or an array for a hierarchical key. */
+/** Parses a key that a person typed: one JSON value, or an array for a hierarchical key. */
 export function parseKey(text: string, definition: PartitionKeyDefinition): unknown[] {
   const value = looseJson(text);
   if (definition.paths.length > 1 && Array.isArray(value)) return value;
@@ -42,7 +42,7 @@ export function valueAt(item: unknown, segments: string[]): unknown {
   }, item);
 }
 
-/** Text without quotes is meant as a string. */
+/** Parses JSON. Any other text is a string. */
 export function looseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

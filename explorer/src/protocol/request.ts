@@ -1,27 +1,33 @@
-// The one place that talks to the server.
+// The only module that sends requests to the server.
 
 import { ProtocolError } from "./errors";
 import { parseJson } from "./json";
 import type { Signer } from "./sign";
 
+/** The version of the protocol whose behaviour the explorer expects. */
 const VERSION = "2020-07-15";
-/** A throttled request is repeated when the server says so, for as long as official clients do. */
+/** How long a throttled request is repeated. Official SDKs wait for the same time. */
 const THROTTLED_MS_MAX = 30_000;
+/** The folder of the explorer below the root of the server. */
 const FOLDER = "/_explorer/";
 
-export interface Ask {
+/** A request before it is signed. */
+export interface RequestSpec {
   method?: "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
-  /** Decoded segments of the path. */
+  /** The path segments, not encoded. */
   path: string[];
-  /** What is signed: the kind of resource, and the link without the last keyword of a feed. */
+  /** The signed resource type. The signed link leaves out the last keyword of a feed. */
   type: string;
   link: string;
   headers?: Record<string, string | undefined>;
   body?: unknown;
   query?: string;
   signal?: AbortSignal | undefined;
+  /** Whether the request is sent only once, so that a refusal for the rate is reported and not repeated. */
+  once?: boolean;
 }
 
+/** The answer to a request, with its charge and its duration. */
 export interface Answer<T> {
   body: T;
   headers: Headers;
@@ -30,10 +36,10 @@ export interface Answer<T> {
   milliseconds: number;
 }
 
-/** Requests of this tab, so that it can leave them out when it shows the requests of others. */
+/** The activity ids of this tab, so that the screen of requests can leave out its own requests. */
 export const ownActivityIds = new Set<string>();
 
-/** More than the server's log holds. */
+/** The limit of this list. It exceeds the length of the server's log. */
 const OWN_IDS_MAX = 2_000;
 
 function remember(activityId: string): void {
@@ -44,55 +50,67 @@ function remember(activityId: string): void {
 
 let signer: Signer | undefined;
 
+/** Sets the signer of all later requests. Without a signer no request is sent. */
 export function signWith(next: Signer | undefined): void {
   signer = next;
 }
 
-/** Where the server is, seen from this page: a proxy may put a path in front. */
+/** The root of the server, as this page sees it: a proxy may add a path. */
 export function serverRoot(): string {
   const path = location.pathname;
   const at = path.lastIndexOf(FOLDER);
   return at >= 0 ? path.slice(0, at + 1) : "/";
 }
 
-export async function send<T>(ask: Ask): Promise<Answer<T>> {
+/** Sends a request, and repeats it while the server throttles it. */
+export async function send<T>(request: RequestSpec): Promise<Answer<T>> {
   const begun = performance.now();
   for (;;) {
     try {
-      return await sendOnce<T>(ask);
+      return await sendOnce<T>(request);
     } catch (error) {
       const throttled = error instanceof ProtocolError && error.status === 429;
-      if (!throttled || performance.now() - begun > THROTTLED_MS_MAX) throw error;
-      await pause(error.retryAfterMs || 100, ask.signal);
+      // The time limit includes all attempts, so that a screen never waits forever.
+      if (!throttled || request.once || performance.now() - begun > THROTTLED_MS_MAX) throw error;
+      await pause(error.retryAfterMs || 100, request.signal);
     }
   }
 }
 
-async function sendOnce<T>(ask: Ask): Promise<Answer<T>> {
+/** Signs and sends a request once. Throws a `ProtocolError` if the server refuses it. */
+async function sendOnce<T>(request: RequestSpec): Promise<Answer<T>> {
   if (!signer) throw new Error("there is no key yet");
-  const method = ask.method ?? "GET";
+  const method = request.method ?? "GET";
   const date = new Date().toUTCString();
   const activityId = randomId();
+  // Recorded before the request, because the log may show the request before its answer arrives.
   remember(activityId);
   const headers = new Headers({
-    authorization: await signer(method, ask.type, ask.link, date),
+    authorization: await signer(method, request.type, request.link, date),
     accept: "application/json",
     "x-ms-date": date,
     "x-ms-version": VERSION,
     "x-ms-activity-id": activityId,
+    // The explorer must not slow down the applications that use the account.
     "x-ms-cosmos-priority-level": "Low",
+    // A browser repeats a request with status 408 by itself, even if the request writes. With this header
+    // the server answers such a request with another status, which browsers do not repeat, and reports 408
+    // in a header.
+    "x-orrery-browser": "True",
   });
-  for (const [name, value] of Object.entries(ask.headers ?? {})) {
+  for (const [name, value] of Object.entries(request.headers ?? {})) {
     if (value !== undefined) headers.set(name, value);
   }
-  if (ask.body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
+  if (request.body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const begun = performance.now();
-  const response = await fetch(serverRoot() + ask.path.map(encodeURIComponent).join("/") + (ask.query ?? ""), {
+  const response = await fetch(serverRoot() + request.path.map(encodeURIComponent).join("/") + (request.query ?? ""), {
     method,
     headers,
-    body: ask.body === undefined ? null : typeof ask.body === "string" ? ask.body : JSON.stringify(ask.body),
-    signal: ask.signal ?? null,
+    body: request.body === undefined ? null : typeof request.body === "string" ? request.body : JSON.stringify(request.body),
+    signal: request.signal ?? null,
+    // A cached answer would show old items after a write.
     cache: "no-store",
+    // The signature is the only credential. Cookies of the host would add nothing.
     credentials: "omit",
   });
   const text = await response.text();
@@ -107,6 +125,7 @@ async function sendOnce<T>(ask: Ask): Promise<Answer<T>> {
   };
 }
 
+/** Builds the error of a refused request from its headers and its body. */
 function refusal(response: Response, text: string): ProtocolError {
   let code = response.statusText;
   let message = text;
@@ -115,12 +134,12 @@ function refusal(response: Response, text: string): ProtocolError {
     code = body.code ?? code;
     message = body.message ?? message;
   } catch {
-    // A proxy in between may answer with a page of its own.
+    // A proxy may answer with a page that contains no JSON.
   }
   const number = (name: string) => Number(response.headers.get(name) ?? 0);
   const activityId = response.headers.get("x-ms-activity-id") ?? "";
   return new ProtocolError(
-    response.status,
+    number("x-orrery-status") || response.status,
     number("x-ms-substatus"),
     code,
     message,
@@ -129,6 +148,7 @@ function refusal(response: Response, text: string): ProtocolError {
   );
 }
 
+/** Waits for some time. Throws if the request is cancelled meanwhile. */
 function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
@@ -139,6 +159,7 @@ function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<v
   });
 }
 
+/** A random UUID of version 4. `crypto.randomUUID` does not exist on pages over plain HTTP. */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x40;

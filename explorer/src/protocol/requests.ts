@@ -1,10 +1,10 @@
-// The server's log of requests.
+// The request log of the server.
 
 import { send } from "./request";
 
 export interface LoggedRequest {
   number: number;
-  /** Seconds since the epoch. */
+  /** Seconds since the epoch, with fractions. */
   time: number;
   method: string;
   path: string;

@@ -58,6 +58,8 @@ export async function runProcedure(
     },
     body: argumentsOfRun,
     signal,
+    // A refused run may have written some items, so a person decides whether to run the script again.
+    once: true,
   });
   return {
     result: answer.body,

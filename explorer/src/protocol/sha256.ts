@@ -1,7 +1,8 @@
-// HMAC-SHA256 without the browser's own: pages over plain HTTP from another machine have none.
+// HMAC-SHA256 in JavaScript: browsers offer no cryptography to pages over plain HTTP from another machine.
 
 const ROUND_CONSTANTS = fractions((n) => Math.cbrt(n), 64);
 const START = fractions((n) => Math.sqrt(n), 8);
+/** The block size of SHA-256. */
 const BLOCK_BYTES = 64;
 
 /** The first 32 bits of the fractional parts of roots of the first primes. */
@@ -17,7 +18,9 @@ function fractions(root: (n: number) => number, count: number): Uint32Array {
   return words;
 }
 
+/** The SHA-256 digest of a message (FIPS 180-4). */
 export function sha256(message: Uint8Array): Uint8Array {
+  // The padding has one byte 0x80, zeros, and the length in bits as 64 bits.
   const padded = new Uint8Array(Math.ceil((message.length + 9) / BLOCK_BYTES) * BLOCK_BYTES);
   padded.set(message);
   padded[message.length] = 0x80;
@@ -42,6 +45,7 @@ export function sha256(message: Uint8Array): Uint8Array {
   return new Uint8Array(out.buffer);
 }
 
+/** Mixes one block into the state: 64 rounds over the expanded words. */
 function mix(state: Uint32Array, words: Uint32Array): void {
   let [a, b, c, d, e, f, g, h] = state as unknown as [number, number, number, number, number, number, number, number];
   for (let i = 0; i < 64; i++) {
@@ -54,10 +58,12 @@ function mix(state: Uint32Array, words: Uint32Array): void {
   [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] = state[i]! + word));
 }
 
+/** Rotates a 32-bit word to the right. */
 function turn(word: number, by: number): number {
   return (word >>> by) | (word << (32 - by));
 }
 
+/** HMAC (RFC 2104) with SHA-256. */
 export function hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array {
   const block = new Uint8Array(BLOCK_BYTES);
   block.set(key.length > BLOCK_BYTES ? sha256(key) : key);

@@ -1,11 +1,11 @@
-// The signature that the protocol asks for, made in the browser: the key never leaves the tab.
+// The signature of a request, made in the browser: the key never leaves the tab.
 
 import { hmacSha256 } from "./sha256";
 
-/** Makes the value of `authorization` for one request. */
+/** Makes the value of the `authorization` header for one request. */
 export type Signer = (method: string, type: string, link: string, date: string) => Promise<string>;
 
-/** Throws when the key is not base64. */
+/** Throws if the key is not base64. */
 export function signerFor(key: string): Signer {
   const bytes = fromBase64(key.trim());
   if (bytes.length === 0) throw new Error("the key is empty");
@@ -17,7 +17,7 @@ export function signerFor(key: string): Signer {
   };
 }
 
-/** Browsers have cryptography of their own only on HTTPS and on this machine. */
+/** Browsers offer their cryptography only over HTTPS and on loopback. */
 function hmacOf(key: Uint8Array<ArrayBuffer>): (message: Uint8Array<ArrayBuffer>) => Promise<Uint8Array> {
   const subtle = globalThis.crypto?.subtle;
   if (!subtle) return async (message) => hmacSha256(key, message);

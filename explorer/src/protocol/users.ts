@@ -1,8 +1,9 @@
-// Users of a database and what they may do.
+// The users of a database, and their permissions.
 
 import { type Resource, databaseLink, readFeed } from "./catalogue";
 import { send } from "./request";
 
+/** A permission, with a token made for this answer. */
 export interface Permission extends Resource {
   permissionMode: "Read" | "All";
   resource: string;
@@ -11,6 +12,7 @@ export interface Permission extends Resource {
 
 const userLink = (database: string, user: string) => `${databaseLink(database)}/users/${user}`;
 
+/** Lists the users of a database. */
 export function listUsers(database: string): Promise<Resource[]> {
   return readFeed({ path: ["dbs", database, "users"], type: "users", link: databaseLink(database) }, "Users");
 }
@@ -25,6 +27,7 @@ export async function deleteUser(database: string, user: string): Promise<void> 
   await send({ method: "DELETE", path, type: "users", link: userLink(database, user) });
 }
 
+/** Lists the permissions of a user. Each one has a new token. */
 export function listPermissions(database: string, user: string): Promise<Permission[]> {
   const path = ["dbs", database, "users", user, "permissions"];
   return readFeed({ path, type: "permissions", link: userLink(database, user) }, "Permissions");

@@ -1,4 +1,4 @@
-// The screen: looks twice a second, and shows the answer of every order at once.
+// The operators' screen. It reads the report twice a second, and shows the answer to every order at once.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explain, isCancelled } from "../protocol/errors";
@@ -8,7 +8,7 @@ import { ThemeButton } from "../ui/theme_button";
 import { SAMPLES } from "./lag_line";
 import { Login } from "./login";
 import { type Choice, RegionMap } from "./map";
-import { type Report, WrongKey, close, key, look } from "./operators";
+import { type Report, WrongKey, close, key, readReport } from "./operators";
 import { type Carry, EveryLink, ForceDialog, LinkOrders, RegionOrders } from "./orders";
 import { Links, Partitions, Regions } from "./tables";
 import { lagOf } from "./words";
@@ -32,12 +32,12 @@ function Account() {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const again = async () => {
       try {
-        const seen = await look(controller.signal);
-        for (const region of seen.regions) {
+        const report = await readReport(controller.signal);
+        for (const region of report.regions) {
           const before = lags.current.get(region.name) ?? [];
-          lags.current.set(region.name, [...before, lagOf(region, seen)?.records ?? 0].slice(-SAMPLES));
+          lags.current.set(region.name, [...before, lagOf(region, report)?.records ?? 0].slice(-SAMPLES));
         }
-        setReport(seen);
+        setReport(report);
         setSilent("");
       } catch (error) {
         if (isCancelled(error)) return;

@@ -1,4 +1,4 @@
-// How far behind a region was in the last minute.
+// The lag of a region in the last minute, as a line.
 
 export const SAMPLES = 120;
 const WIDTH = 120;

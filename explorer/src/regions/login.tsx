@@ -1,4 +1,4 @@
-// Asks for the key of operators, once for each tab.
+// Asks for the management key, once for each tab.
 
 import { useState } from "preact/hooks";
 import { explain } from "../protocol/errors";

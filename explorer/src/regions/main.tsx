@@ -1,4 +1,4 @@
-// The page of operators: an account's regions, and orders to them.
+// The operators' page: the regions of an account, and orders to them.
 
 import { render } from "preact";
 import { Laboratory } from "./laboratory";
@@ -8,5 +8,5 @@ import "../style/layout.css";
 import "../style/parts.css";
 import "../style/regions.css";
 
-const place = document.getElementById("app");
-if (place) render(<Laboratory />, place);
+const root = document.getElementById("app");
+if (root) render(<Laboratory />, root);

@@ -1,8 +1,8 @@
-// The regions around a circle, with a curve for each direction that records travel. What can be clicked
-// here is also in the tables, for those who use no mouse.
+// The regions on a circle, with a curve for each direction of replication. The tables have the same buttons
+// as this picture, for people who use no mouse.
 
 import { integer } from "../ui/format";
-import { CENTRE, type Point, RADII, RADIUS, curve, isAbove, place, viewBox } from "./geometry";
+import { CENTRE, type Point, RADII, RADIUS, curve, isAbove, position, viewBox } from "./geometry";
 import type { Link, Region, Report } from "./operators";
 import { lagOf, stateOf, troubleOf } from "./words";
 
@@ -10,11 +10,11 @@ export type Choice = { region: string } | { from: string; to: string };
 
 export function RegionMap({ report, choice, onChoose }: { report: Report; choice: Choice | undefined; onChoose: (choice: Choice) => void }) {
   const shown = report.regions.filter((region) => region.state !== "removed");
-  const places = new Map(shown.map((region, index) => [region.name, place(index, shown.length)]));
+  const positions = new Map(shown.map((region, index) => [region.name, position(index, shown.length)]));
   const troubles = report.links.filter(troubleOf).length;
   const label = `${shown.length} regions, ${troubles === 0 ? "every link is open" : `${troubles} of ${report.links.length} links are not as usual`}`;
   return (
-    <svg class="region-map" viewBox={viewBox([...places.values()])} role="img" aria-label={label}>
+    <svg class="region-map" viewBox={viewBox([...positions.values()])} role="img" aria-label={label}>
       <defs>
         <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
           <path class="arrow" d="M0 0 8 4 0 8Z" />
@@ -22,13 +22,13 @@ export function RegionMap({ report, choice, onChoose }: { report: Report; choice
       </defs>
       <ellipse class="region-orbit" cx={CENTRE.x} cy={CENTRE.y} rx={RADII.x} ry={RADII.y} />
       {report.links.map((link) => {
-        const [from, to] = [places.get(link.from), places.get(link.to)];
+        const [from, to] = [positions.get(link.from), positions.get(link.to)];
         if (!from || !to) return null;
         const chosen = choice && "from" in choice && choice.from === link.from && choice.to === link.to;
         return <Curve key={`${link.from}\n${link.to}`} link={link} from={from} to={to} chosen={chosen === true} onChoose={() => onChoose({ from: link.from, to: link.to })} />;
       })}
       {shown.map((region) => {
-        const at = places.get(region.name);
+        const at = positions.get(region.name);
         const chosen = choice && "region" in choice && choice.region === region.name;
         return at && <Body key={region.name} region={region} report={report} at={at} chosen={chosen === true} onChoose={() => onChoose({ region: region.name })} />;
       })}

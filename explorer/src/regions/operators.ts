@@ -1,12 +1,14 @@
-// What the listener of operators answers, and what it is told.
+// The client of the operators' listener: its reports and its orders.
 
 import { signal } from "@preact/signals";
 
+/** The distance behind the write region. */
 export interface Lag {
   records: number;
   millis: number;
 }
 
+/** One region. A figure is null if the answering region does not know it. */
 export interface Region {
   name: string;
   endpoint: string | null;
@@ -19,6 +21,7 @@ export interface Region {
   falseProgress: number | null;
 }
 
+/** The replication link from one region to another. */
 export interface Link {
   from: string;
   to: string;
@@ -28,6 +31,7 @@ export interface Link {
   behind: { records: number; bytes: number; millis: number } | null;
 }
 
+/** The account as one region reports it. Every order is answered with this report. */
 export interface Report {
   writeRegion: string | null;
   multiWrite: boolean;
@@ -38,11 +42,13 @@ export interface Report {
   partitions: { partition: string; owner: string | null; automatic: boolean; down: string[] }[];
 }
 
+/** An order that slows, stops or cuts a link. */
 export type LinkOrder =
   | { order: "pause" | "resume" | "cut" }
   | { order: "delay"; millis: number }
   | { order: "step"; records: number };
 
+/** An order to change the write region. */
 export interface Failover {
   to: string;
   forced?: boolean;
@@ -50,52 +56,59 @@ export interface Failover {
   acceptsLoss?: boolean;
 }
 
-/** Stands for every region in the name of a link. */
+/** Stands for every region in the address of a link. */
 export const EVERY = "*";
 
 const STORED = "orrery-management-key";
-/** The page lies one folder below what it asks. */
+/** The page is one folder below the paths of the listener. */
 const ROOT = new URL("../", location.href);
 
-/** Kept for the tab and nowhere else. */
+/** The management key, stored only in the session storage of this tab. */
 export const key = signal(sessionStorage.getItem(STORED) ?? "");
 
+/** The server rejects the management key, so the page asks for the key again. */
 export class WrongKey extends Error {}
 
-/** Throws if the server does not know the key. */
+/** Throws if the server rejects the key. */
 export async function open(given: string): Promise<Report> {
-  const report = await ask(given, "GET", "account");
+  const report = await callOperator(given, "GET", "account");
   sessionStorage.setItem(STORED, given);
   key.value = given;
   return report;
 }
 
+/** Forgets the key. */
 export function close(): void {
   sessionStorage.removeItem(STORED);
   key.value = "";
 }
 
-export function look(signal: AbortSignal): Promise<Report> {
-  return ask(key.value, "GET", "account", undefined, signal);
+/** Reads the report. */
+export function readReport(signal: AbortSignal): Promise<Report> {
+  return callOperator(key.value, "GET", "account", undefined, signal);
 }
 
 export function orderLink(from: string, to: string, order: LinkOrder): Promise<Report> {
-  return ask(key.value, "POST", `links/${encodeURIComponent(from)}/${encodeURIComponent(to)}`, order);
+  return callOperator(key.value, "POST", `links/${encodeURIComponent(from)}/${encodeURIComponent(to)}`, order);
 }
 
+/** Takes a region down. */
 export function takeDown(region: string): Promise<Report> {
-  return ask(key.value, "POST", `regions/${encodeURIComponent(region)}/down`);
+  return callOperator(key.value, "POST", `regions/${encodeURIComponent(region)}/down`);
 }
 
+/** Brings a region up again. */
 export function bringUp(region: string): Promise<Report> {
-  return ask(key.value, "POST", `regions/${encodeURIComponent(region)}/up`);
+  return callOperator(key.value, "POST", `regions/${encodeURIComponent(region)}/up`);
 }
 
+/** Changes the write region. */
 export function failover(order: Failover): Promise<Report> {
-  return ask(key.value, "POST", "account/failover", order);
+  return callOperator(key.value, "POST", "account/failover", order);
 }
 
-async function ask(key: string, method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Report> {
+/** Sends a request with the management key. */
+async function callOperator(key: string, method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Report> {
   const response = await fetch(new URL(path, ROOT), {
     method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },

@@ -1,4 +1,4 @@
-// What can be ordered of a region or a link.
+// The orders for a region and for a link.
 
 import { useState } from "preact/hooks";
 import { Button } from "../ui/button";
@@ -6,7 +6,7 @@ import { Field, FormDialog } from "../ui/dialog";
 import { EVERY, type Link, type LinkOrder, type Region, type Report, bringUp, failover, orderLink, takeDown } from "./operators";
 import { behind, lacksOf, stateOf, troubleOf } from "./words";
 
-/** Carries out an order and shows what became of it. */
+/** Sends an order and shows the new report. */
 export type Carry = (order: () => Promise<Report>) => Promise<void>;
 
 export function RegionOrders({ region, report, carry, onForce }: { region: Region; report: Report; carry: Carry; onForce: () => void }) {
@@ -32,7 +32,7 @@ export function RegionOrders({ region, report, carry, onForce }: { region: Regio
   );
 }
 
-/** Without the region that takes the writes now. */
+/** A forced failover, without the present write region. */
 export function ForceDialog({ to, report, onDone, onClose }: { to: string; report: Report; onDone: (report: Report) => void; onClose: () => void }) {
   const writer = report.writeRegion;
   const [offline, setOffline] = useState(false);
@@ -101,7 +101,7 @@ export function LinkOrders({ link, carry }: { link: Link; carry: Carry }) {
   );
 }
 
-/** For everything at once: how far apart the regions are, and back to normal. */
+/** Orders for all links: a delay of every link, and back to normal. */
 export function EveryLink({ carry }: { carry: Carry }) {
   const [millis, setMillis] = useState("40");
   const normal = async () => {

@@ -1,4 +1,4 @@
-// What the picture shows, in rows, for those who would rather read or use no mouse.
+// The content of the picture as tables, for people who prefer text or use no mouse.
 
 import { Button } from "../ui/button";
 import { LagLine } from "./lag_line";

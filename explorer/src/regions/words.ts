@@ -1,4 +1,4 @@
-// What regions and links are, in words.
+// The states of regions and links, in words.
 
 import { integer, milliseconds, plural } from "../ui/format";
 import type { Lag, Link, Region, Report } from "./operators";
@@ -8,7 +8,7 @@ export function stateOf(region: Region, report: Report): string {
   return region.state === "read" && report.multiWrite ? "write" : region.state;
 }
 
-/** What a region lacks: what it knows itself, or what those who write to it know better. */
+/** The lag of a region: its own figure, or the larger figure of a region that sends to it. */
 export function lagOf(region: Region, report: Report): Lag | undefined {
   const known = report.links.filter(({ to }) => to === region.name).map(({ behind }) => behind);
   const lags = [region.lag, ...known].filter((lag) => lag !== null);
@@ -22,7 +22,7 @@ export function behind(region: Region, report: Report): string {
   return lag.records === 0 ? "nothing" : `${plural(lag.records, "record")}, ${milliseconds(lag.millis)}`;
 }
 
-/** The one thing about a link that matters most; empty if it is as links are. */
+/** The most important fault of a link. Empty for a normal link. */
 export function troubleOf(link: Link): string {
   if (link.cut) return "cut";
   if (link.paused) return "paused";

@@ -1,4 +1,4 @@
-// The heading and the tabs of a container; each tab is a screen of its own.
+// The heading and the tabs of a container. Each tab is a screen.
 
 import { useState } from "preact/hooks";
 import { type ContainerName, deleteContainer } from "../protocol/catalogue";
@@ -36,7 +36,7 @@ export function ContainerFrame({ name, screen, script }: Props) {
     return <p class="empty page">{databases.value ? "There is no such container." : "Reading…"}</p>;
   }
   const screens = {
-    items: <Items name={name} definition={definition.partitionKey} />,
+    items: <Items name={name} rid={definition._rid} definition={definition.partitionKey} />,
     query: <Query name={name} definition={definition.partitionKey} />,
     scripts: <Scripts name={name} definition={definition.partitionKey} chosen={script} />,
     partitions: <Partitions name={name} />,

@@ -76,7 +76,7 @@ function NameField({ id, onChange }: { id: string; onChange: (id: string) => voi
 export function ThroughputFields({ throughput, onChange, none }: {
   throughput: Throughput;
   onChange: (throughput: Throughput) => void;
-  /** What having none means here; without it there must be one. */
+  /** The label of the choice without throughput. Without a label throughput is required. */
   none?: string;
 }) {
   const choose = (mode: string) => {

@@ -62,7 +62,7 @@ export function Login() {
   );
 }
 
-/** People have connection strings at hand more often than keys. */
+/** The key in a text. People often paste a connection string. */
 function keyIn(text: string): string {
   return /AccountKey=([^;]+)/i.exec(text)?.[1] ?? text.trim();
 }

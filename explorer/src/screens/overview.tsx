@@ -1,4 +1,4 @@
-// The account at a glance: where it is, how to reach it, what is in it.
+// The overview of the account: its endpoint, code to connect to it, and its databases.
 
 import { useState } from "preact/hooks";
 import { containers, databases, loadDatabases, offers } from "../state/catalogue";
@@ -103,6 +103,7 @@ function Snippets({ endpoint, accountKey }: { endpoint: string; accountKey: stri
   const [language, setLanguage] = useState("Python");
   const snippet = SNIPPETS.find((snippet) => snippet.language === language) ?? SNIPPETS[0]!;
   const code = (key: string) => snippet.code(endpoint, key);
+  const note = snippet.note?.(endpoint);
   return (
     <Tabs
       label="Language"
@@ -112,6 +113,7 @@ function Snippets({ endpoint, accountKey }: { endpoint: string; accountKey: stri
       aside={<CopyButton text={code(accountKey)} label="Copy the program" />}
     >
       <p class="install"><code>{snippet.install}</code></p>
+      {note && <p class="note">{note}</p>}
       <pre class="snippet" tabIndex={0} aria-label={`${language} program`}>{code("<key>")}</pre>
     </Tabs>
   );

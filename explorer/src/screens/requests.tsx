@@ -1,4 +1,4 @@
-// What is asked of the server just now.
+// The recent requests to the server.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { explain, isCancelled } from "../protocol/errors";
@@ -14,7 +14,7 @@ const SECONDS_DRAWN = 60;
 
 const of = <T,>(read: (request: LoggedRequest) => T) => (row: unknown) => read(row as LoggedRequest);
 
-/** Names as they were meant, where the path is a proper one. */
+/** The path with decoded names. An invalid path stays as it is. */
 function readable(path: string): string {
   try {
     return decodeURI(path);
@@ -42,7 +42,7 @@ export function Requests() {
   const [requests, setRequests] = useState<LoggedRequest[]>([]);
   const [problem, setProblem] = useState("");
   const [paused, setPaused] = useState(false);
-  /** Only from the first answer on is anything kept for us. */
+  /** The server logs requests only from this tab's first read on. */
   const [kept, setKept] = useState(false);
   const [filter, setFilter] = useState("");
   const [status, setStatus] = useState("all");
@@ -53,7 +53,7 @@ export function Requests() {
     if (paused) return;
     const controller = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async () => {
+    const poll = async () => {
       try {
         const { next, requests } = await readRequests(after.current, controller.signal);
         after.current = next;
@@ -64,9 +64,9 @@ export function Requests() {
         if (isCancelled(error)) return;
         setProblem(explain(error));
       }
-      timer = setTimeout(() => void look(), EVERY_MS);
+      timer = setTimeout(() => void poll(), EVERY_MS);
     };
-    void look();
+    void poll();
     return () => {
       controller.abort();
       clearTimeout(timer);
@@ -128,7 +128,7 @@ export function Requests() {
   );
 }
 
-/** Requests of each second of the last minute, failures apart. */
+/** The requests of each second of the last minute, with failures apart. */
 function Rate({ requests }: { requests: LoggedRequest[] }) {
   const now = Math.floor(Date.now() / 1000);
   const seconds = Array.from({ length: SECONDS_DRAWN }, () => ({ good: 0, bad: 0 }));

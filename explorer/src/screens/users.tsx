@@ -1,4 +1,4 @@
-// Users of a database, and the permissions that give their programs a token.
+// The users of a database, and the permissions whose tokens their programs use.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Resource } from "../protocol/catalogue";

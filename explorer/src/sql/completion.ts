@@ -1,4 +1,4 @@
-// What could come next in a query: words, functions, aliases, and properties seen in the container.
+// The completions of a query: keywords, functions, aliases, and properties of the container.
 
 import { type Completion, type CompletionContext, type CompletionResult, snippetCompletion } from "@codemirror/autocomplete";
 import type { Shape } from "./sample";
@@ -6,7 +6,7 @@ import { CONSTANTS, FUNCTIONS, KEYWORDS } from "./words";
 
 const PATH = /(?:[\p{L}_$][\p{L}\p{N}_$]*(?:\[[^\]]*\])*\.)+[\p{L}\p{N}_$]*$/u;
 const WORD = /[\p{L}_$@][\p{L}\p{N}_$]*$/u;
-/** Words that can follow a source without being its name. */
+/** Words that may follow a source without being its alias. */
 const NOT_AN_ALIAS = new Set([...KEYWORDS, "ON"]);
 
 const words: Completion[] = [
@@ -17,7 +17,7 @@ const words: Completion[] = [
   ),
 ];
 
-/** `shape` may still be on its way: typing does not wait for it. */
+/** `shape` may still be loading; typing does not wait for it. */
 export function completions(shape: () => Shape | undefined) {
   return (context: CompletionContext): CompletionResult | null => {
     const text = context.state.doc.toString();
@@ -36,12 +36,12 @@ export function completions(shape: () => Shape | undefined) {
   };
 }
 
-/** Aliases of the query with the path that each stands for: `FROM c JOIN t IN c.tags`. */
+/** The aliases of the query, each with its path: `FROM c JOIN t IN c.tags`. */
 export function aliases(text: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   const from = /\bFROM\s+([\w$]+)(?:\s+(?:AS\s+)?([\w$]+))?/i.exec(text);
   found.set(from?.[1] ?? "c", []);
-  // What looks like an alias may be a keyword that is not spelt right yet; the source stays a name.
+  // An apparent alias may be an unfinished keyword, so the source stays a name too.
   if (from?.[2] && !NOT_AN_ALIAS.has(from[2].toUpperCase())) found.set(from[2], []);
   for (const join of text.matchAll(/\b([\w$]+)\s+IN\s+([\w$]+(?:\.[\w$]+)+)/gi)) {
     const [alias, ...path] = [join[1] ?? "", ...(join[2] ?? "").split(".")];

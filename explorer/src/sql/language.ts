@@ -1,4 +1,4 @@
-// Colours for queries. The server knows the grammar; here words are only told apart.
+// Colours for queries. The server parses the grammar; this module only classifies words.
 
 import { LanguageSupport, StreamLanguage, type StringStream } from "@codemirror/language";
 import { CONSTANTS, FUNCTIONS, KEYWORDS } from "./words";

@@ -1,14 +1,14 @@
-// From the places that the server names to those of the editor.
+// Converts the locations of the server to locations of the editor.
 
 import type { Diagnostic } from "@codemirror/lint";
 import type { SqlProblem } from "../protocol/errors";
 
-/** The server counts characters, the editor half of them for those outside the basic plane. */
+/** The server counts code points. The editor counts UTF-16 units, of which some characters need two. */
 export function diagnostics(text: string, problems: SqlProblem[]): Diagnostic[] {
   return problems.map(({ start, end, message, code }) => {
     let from = offset(text, start);
     let to = Math.max(offset(text, end), from);
-    // A problem at the end of the text still needs something to underline.
+    // A mistake at the end of the text also needs a character to underline.
     if (from === to) from = Math.max(0, from - 1);
     to = Math.min(Math.max(to, from + 1), text.length);
     return { from: Math.min(from, to), to, severity: "error", message: `${message} ${code}`.trim() };

@@ -1,9 +1,9 @@
-// Which properties the items of a container have, learnt from a few of them.
+// The properties of the items of a container, learned from a sample of items.
 
 import type { ContainerName } from "../protocol/catalogue";
 import { queryPage } from "../protocol/query";
 
-/** Property names below a path; array elements are under `[]`. */
+/** The property names below a path. Elements of an array are under `[]`. */
 export interface Shape {
   types: Set<string>;
   properties: Map<string, Shape>;
@@ -14,7 +14,7 @@ const DEPTH_MAX = 6;
 
 const known = new Map<string, Promise<Shape>>();
 
-/** Asked once for each container; a failure is forgotten, so that it can be asked again. */
+/** The shape of a container, requested once. A failure is not cached, so that the next call tries again. */
 export function shapeOf(name: ContainerName): Promise<Shape> {
   const key = JSON.stringify(name);
   let shape = known.get(key);

@@ -1,4 +1,4 @@
-// The words of the query language: keywords, and functions with what they take.
+// The words of the query language: keywords, and functions with their arguments.
 
 export const KEYWORDS = [
   "SELECT", "DISTINCT", "TOP", "VALUE", "AS", "FROM", "JOIN", "IN", "WHERE", "AND", "OR", "NOT", "BETWEEN", "LIKE",
@@ -6,7 +6,7 @@ export const KEYWORDS = [
 ];
 export const CONSTANTS = ["true", "false", "null", "undefined"];
 
-/** Name and arguments, as they are shown beside a completion. */
+/** Name and arguments, as the completion shows them. */
 export const FUNCTIONS: readonly (readonly [string, string])[] = [
   ["COUNT", "(value)"], ["SUM", "(number)"], ["AVG", "(number)"], ["MIN", "(value)"], ["MAX", "(value)"],
   ["COUNTIF", "(condition)"], ["MAKELIST", "(value)"], ["MAKESET", "(value)"],

@@ -1,4 +1,4 @@
-// Something to look at in an empty account: the bodies that an orrery shows.
+// Sample data for an empty account: the bodies of an orrery.
 
 import { createContainer, createDatabase } from "../../protocol/catalogue";
 import { upsertItem } from "../../protocol/items";
@@ -44,7 +44,7 @@ const ROWS: Row[] = [
   ["Charon", "moon", "Pluto", 606, 6.387, 1978],
 ];
 
-/** Makes the sample and says where it is. */
+/** Creates the sample and returns its location. */
 export async function createSample() {
   await createDatabase(DATABASE, { mode: "none" });
   const definition = { paths: ["/around"], kind: "Hash", version: 2 } as const;

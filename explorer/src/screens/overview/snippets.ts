@@ -4,6 +4,25 @@ export interface Snippet {
   language: string;
   install: string;
   code: (endpoint: string, key: string) => string;
+  /** A step that is needed beside the program. */
+  note?: (endpoint: string) => string | undefined;
+}
+
+const isPlain = (endpoint: string) => endpoint.startsWith("http:");
+/** Whether the server is on this machine. Such a server usually makes its certificate itself. */
+const isLocal = (endpoint: string) => ["localhost", "127.0.0.1", "[::1]"].includes(new URL(endpoint).hostname);
+const ownCertificate = (then: string) => (endpoint: string) =>
+  isPlain(endpoint) ? undefined : `Where the server made its certificate itself, run “orrery certificate trust”${then}.`;
+
+/** Java SDKs read this system property before the first client is created. */
+function javaProperty(endpoint: string): string | undefined {
+  if (isPlain(endpoint)) return "COSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED";
+  return isLocal(endpoint) ? "COSMOS.EMULATOR_SERVER_CERTIFICATE_VALIDATION_DISABLED" : undefined;
+}
+
+function javaSetting(endpoint: string): string {
+  const property = javaProperty(endpoint);
+  return property ? `System.setProperty("${property}", "true"); // before the first client\n` : "";
 }
 
 export const SNIPPETS: Snippet[] = [
@@ -24,6 +43,10 @@ for book in books.query_items("SELECT * FROM c", enable_cross_partition_query=Tr
   {
     language: "JavaScript",
     install: "npm install @azure/cosmos",
+    note: (endpoint) =>
+      isPlain(endpoint)
+        ? "Versions before 4.2 need an agent for plain HTTP: agent: new http.Agent(), and from 3.14 on a plugin, see docs/clients.md."
+        : ownCertificate(", and set NODE_EXTRA_CA_CERTS to the file that it names")(endpoint),
     code: (endpoint, key) => `import { CosmosClient } from "@azure/cosmos";
 
 const client = new CosmosClient({ endpoint: "${endpoint}", key: "${key}" });
@@ -41,10 +64,12 @@ console.log(resources);
   {
     language: ".NET",
     install: "dotnet add package Microsoft.Azure.Cosmos",
+    note: ownCertificate(". In a container, set SSL_CERT_FILE to the bundle that it names"),
     code: (endpoint, key) => `using Microsoft.Azure.Cosmos;
 
+var connection = "AccountEndpoint=${endpoint};AccountKey=${key};";
 var options = new CosmosClientOptions { ConnectionMode = ConnectionMode.Gateway };
-using var client = new CosmosClient("${endpoint}", "${key}", options);
+using var client = new CosmosClient(connection, options);
 Database database = await client.CreateDatabaseIfNotExistsAsync("shop");
 Container books = await database.CreateContainerIfNotExistsAsync("books", "/author");
 
@@ -58,7 +83,7 @@ while (iterator.HasMoreResults)
   {
     language: "Java",
     install: "com.azure:azure-cosmos",
-    code: (endpoint, key) => `CosmosClient client = new CosmosClientBuilder()
+    code: (endpoint, key) => `${javaSetting(endpoint)}CosmosClient client = new CosmosClientBuilder()
     .endpoint("${endpoint}")
     .key("${key}")
     .gatewayMode()
@@ -75,8 +100,23 @@ books.queryItems("SELECT * FROM c", new CosmosQueryRequestOptions(), Map.class)
 `,
   },
   {
+    language: "Spring",
+    install: "com.azure.spring:spring-cloud-azure-starter-data-cosmos",
+    note: (endpoint) => {
+      const property = javaProperty(endpoint);
+      return property && `Start the program with java -D${property}=true.`;
+    },
+    code: (endpoint, key) => `# application.properties
+spring.cloud.azure.cosmos.endpoint=${endpoint}
+spring.cloud.azure.cosmos.key=${key}
+spring.cloud.azure.cosmos.database=shop
+spring.cloud.azure.cosmos.connection-mode=gateway
+`,
+  },
+  {
     language: "Go",
     install: "go get github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos",
+    note: ownCertificate(", and set SSL_CERT_FILE to the bundle that it names"),
     code: (endpoint, key) => `credential, err := azcosmos.NewKeyCredential("${key}")
 if err != nil {
 	log.Fatal(err)
@@ -96,6 +136,7 @@ _, err = books.UpsertItem(ctx, azcosmos.NewPartitionKeyString("Le Guin"), item, 
   {
     language: "Rust",
     install: "cargo add azure_data_cosmos --features key_auth",
+    note: ownCertificate(", and set SSL_CERT_FILE to the bundle that it names"),
     code: (endpoint, key) => `use azure_core::credentials::Secret;
 use azure_data_cosmos::CosmosClient;
 use serde_json::json;

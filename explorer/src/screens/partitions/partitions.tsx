@@ -1,4 +1,4 @@
-// The partition map: all hashed keys as a circle, cut into the physical partitions, live.
+// The partition map: all hashed keys as a circle, divided into the physical partitions, live.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ContainerName } from "../../protocol/catalogue";
@@ -28,7 +28,7 @@ export function Partitions({ name }: { name: ContainerName }) {
   useEffect(() => {
     let stopped = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async () => {
+    const poll = async () => {
       try {
         const found = await readPartitions(name);
         if (stopped) return;
@@ -40,9 +40,9 @@ export function Partitions({ name }: { name: ContainerName }) {
       } catch (error) {
         if (!stopped) setProblem(explain(error));
       }
-      if (!stopped) timer = setTimeout(() => void look(), EVERY_MS);
+      if (!stopped) timer = setTimeout(() => void poll(), EVERY_MS);
     };
-    void look();
+    void poll();
     return () => {
       stopped = true;
       clearTimeout(timer);
@@ -203,7 +203,7 @@ function describe({ id, minInclusive, maxExclusive, load }: Partition): string {
   return `partition ${id}: ${integer(load.items)} items, ${bytes(load.bytes)}, ${percent(load.throughput.normalized)} used; ${range}`;
 }
 
-/** A partition that is gone while others name it as their parent has been split. */
+/** The splits between two reads: a partition has split if it is gone and others name it as their parent. */
 function splitsBetween(before: Partition[], after: Partition[]): MapEvent[] {
   const ids = new Set(after.map(({ id }) => id));
   return before.flatMap((old) => {

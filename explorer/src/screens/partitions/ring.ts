@@ -1,19 +1,19 @@
-// From ranges of hashed keys to arcs of a circle.
+// From key ranges to arcs of a circle.
 
 import type { Partition } from "../../protocol/partitions";
 
 export interface Arc {
-  /** Shares of the circle, from the top clockwise. */
+  /** Fractions of the circle, clockwise from the top. */
   from: number;
   to: number;
 }
 
-/** The current hash leaves the two highest bits of a key's first byte unset. */
+/** The first values beyond the current hash, which leaves the two highest bits of the first byte unset. */
 const HIGHEST_V2 = 0x40_00_00_00;
 const DIGITS = 8;
 
-/** Ranges of the current hash are drawn to scale. Those of the old one hash to encoded numbers, which
- * say nothing about width, so they get equal shares. */
+/** Ranges of the current hash are drawn to scale. Ranges of the old hash have encoded numbers as bounds, which
+ * have no meaningful width, so each of them gets an equal share. */
 export function arcs(partitions: Partition[]): Arc[] {
   const bounds = partitions.map((partition) => [number(partition.minInclusive), number(partition.maxExclusive)] as const);
   const toScale = partitions.every((partition) => partition.minInclusive < "40" && (partition.maxExclusive === "FF" || partition.maxExclusive <= "40"));
@@ -25,7 +25,7 @@ function number(bound: string): number {
   return parseInt(bound.slice(0, DIGITS).padEnd(DIGITS, "0") || "0", 16);
 }
 
-/** The outline of a piece of a ring. */
+/** The outline of a sector of a ring. */
 export function sector(arc: Arc, inner: number, outer: number, gap: number): string {
   const whole = arc.to - arc.from >= 0.9999;
   const [from, to] = whole ? [0, 0.9999] : [arc.from + gap, arc.to - gap];

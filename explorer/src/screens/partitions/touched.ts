@@ -1,4 +1,4 @@
-// Which partitions the last query of this tab has read, for the map.
+// The partitions that the last query of this tab read, for the map.
 
 import { signal } from "@preact/signals";
 import type { ContainerName } from "../../protocol/catalogue";

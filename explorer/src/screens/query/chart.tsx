@@ -1,10 +1,10 @@
-// Numbers of a result as bars or a line, drawn by hand: two kinds of picture need no library.
+// Numbers of a result as bars or a line, drawn without a library.
 
 import { useMemo, useState } from "preact/hooks";
 import { brief } from "../../protocol/json";
 import { Field } from "../../ui/dialog";
 import { integer } from "../../ui/format";
-import { tableColumns } from "./table";
+import { tableOf } from "./table";
 
 const WIDTH = 960;
 const HEIGHT = 380;
@@ -14,7 +14,7 @@ const LABELS_MAX = 24;
 const LABEL_CHARACTERS = 14;
 
 export function Chart({ rows }: { rows: unknown[] }) {
-  const columns = useMemo(() => tableColumns(rows), [rows]);
+  const columns = useMemo(() => tableOf(rows).columns, [rows]);
   const numeric = columns.filter((column) => rows.slice(0, 50).some((row) => typeof column.value(row) === "number"));
   const [kind, setKind] = useState<"bars" | "line">("bars");
   const [chosenY, setY] = useState("");

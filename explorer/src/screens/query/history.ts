@@ -1,4 +1,4 @@
-// Queries that were run, newest first. The texts stay in this browser.
+// The history of queries, newest first. The texts stay in this browser.
 
 import type { ContainerName } from "../../protocol/catalogue";
 

@@ -1,4 +1,4 @@
-// What the page cost and which indexes served, or would serve.
+// The cost of a page, and the indexes that served or would serve the query.
 
 import type { IndexReport } from "../../protocol/query";
 import { bytes, integer } from "../../ui/format";

@@ -1,5 +1,5 @@
-// How the rows were found, as a picture: from the indexes on the left to the rows on the right. The
-// width of a stream is how much flowed through it.
+// The plan of a query as a picture, from the indexes on the left to the rows on the right. The width of a
+// stream is the number of its entries.
 
 import type { PlanReport } from "../../protocol/query";
 import { integer } from "../../ui/format";
@@ -49,7 +49,7 @@ export function Plan({ plan }: { plan: PlanReport }) {
   );
 }
 
-/** Lines that stand further in are what the line above them is made of. */
+/** Parses a plan. Indented lines are the inputs of the line above them. */
 export function parse(lines: string[]): Node | undefined {
   const path: { indent: number; node: Node }[] = [];
   let root: Node | undefined;
@@ -73,7 +73,7 @@ export function parse(lines: string[]): Node | undefined {
 
 function Picture({ root, plan }: { root: Node; plan: PlanReport }) {
   const depth = depthOf(root);
-  const placed = place(root, depth - 1, { next: 0 });
+  const placed = layOut(root, depth - 1, { next: 0 });
   const boxes = flatten(placed);
   const height = Math.max(...boxes.map((box) => box.y)) + BOX.height + 12;
   const column = (index: number) => 8 + index * (BOX.width + GAP.x);
@@ -182,9 +182,9 @@ function depthOf(node: Node): number {
   return 1 + Math.max(0, ...node.below.map(depthOf));
 }
 
-/** Leaves stand below each other; whatever they flow into stands between them. */
-function place(node: Node, level: number, room: { next: number }): Placed {
-  const below = node.below.map((inner) => place(inner, level - 1, room));
+/** Positions of the nodes: leaves are below each other, and every other node is in the middle of its inputs. */
+function layOut(node: Node, level: number, room: { next: number }): Placed {
+  const below = node.below.map((inner) => layOut(inner, level - 1, room));
   const first = below[0];
   const last = below.at(-1);
   const y = first && last ? (first.y + last.y) / 2 : 6 + (room.next++) * (BOX.height + GAP.y);

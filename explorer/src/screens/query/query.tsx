@@ -1,4 +1,4 @@
-// Queries: text above, rows below.
+// The query screen: the text above, the rows below.
 
 import { autocompletion } from "@codemirror/autocomplete";
 import { setDiagnostics } from "@codemirror/lint";
@@ -6,6 +6,7 @@ import type { EditorView } from "@codemirror/view";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ContainerName } from "../../protocol/catalogue";
 import { type PartitionKeyDefinition, looseJson, parseKey } from "../../protocol/partition_key";
+import { draftOf, keepDraft } from "../../state/drafts";
 import { completions } from "../../sql/completion";
 import { sql } from "../../sql/language";
 import { diagnostics } from "../../sql/problems";
@@ -21,12 +22,9 @@ import { useQuery } from "./use_query";
 const FIRST = "SELECT * FROM c";
 const PAGE_SIZES = [100, 1000, 5000];
 
-/** Texts outlive the screen they were typed on, as long as the page lives. */
-const drafts = new Map<string, string>();
-
 export function Query({ name, definition }: { name: ContainerName; definition: PartitionKeyDefinition }) {
-  const place = JSON.stringify(name);
-  const [text, setText] = useState(drafts.get(place) ?? FIRST);
+  const draftKey = `query/${JSON.stringify(name)}`;
+  const [text, setText] = useState(draftOf(draftKey) ?? FIRST);
   const [pageSize, setPageSize] = useState(PAGE_SIZES[0]!);
   const [keyText, setKeyText] = useState("");
   const [values, setValues] = useState<Record<string, string>>({});
@@ -38,7 +36,7 @@ export function Query({ name, definition }: { name: ContainerName; definition: P
 
   useEffect(() => {
     shapeOf(name).then((found) => (shape.current = found), () => undefined);
-  }, [place]);
+  }, [draftKey]);
   useEffect(() => {
     const view = editor.current;
     if (!view) return;
@@ -47,16 +45,16 @@ export function Query({ name, definition }: { name: ContainerName; definition: P
   }, [query.problem]);
 
   const change = (next: string) => {
-    drafts.set(place, next);
+    keepDraft(draftKey, next);
     setText(next);
     if (query.problem) query.clearProblem();
   };
   const start = async () => {
-    const asked = drafts.get(place) ?? text;
+    const submitted = draftOf(draftKey) ?? text;
     await query.start({
       name,
-      text: asked,
-      parameters: parameterNames(asked).map((name) => ({ name, value: looseJson(values[name] ?? "null") })),
+      text: submitted,
+      parameters: parameterNames(submitted).map((name) => ({ name, value: looseJson(values[name] ?? "null") })),
       key: keyText.trim() === "" ? undefined : parseKey(keyText, definition),
       pageSize,
     });
@@ -119,7 +117,7 @@ export function Query({ name, definition }: { name: ContainerName; definition: P
       </div>
       <div class="query-results">
         {run
-          ? <Results run={run} running={query.running} fileName={name.container} onMore={query.more} onAll={query.all} />
+          ? <Results run={run} running={query.running} fileName={name.container} onMore={query.more} onAll={query.all} onCancel={query.cancel} />
           : <div class="empty-state"><p>Rows appear here. <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs the query.</p></div>}
       </div>
       {showsHistory && (

@@ -1,10 +1,11 @@
-// A query as it runs: page after page, until it ends or somebody stops it.
+// A running query: page after page, until its end or a cancellation.
 
 import { useRef, useState } from "preact/hooks";
 import { explain, isCancelled, ProtocolError, type SqlProblem } from "../../protocol/errors";
-import { type QueryAsk, type QueryPage, queryPage } from "../../protocol/query";
+import { type QuerySpec, type QueryPage, queryPage } from "../../protocol/query";
 import { touched } from "../partitions/touched";
 
+/** The pages of a query that were read so far, with the sums of their figures. */
 export interface QueryRun {
   rows: unknown[];
   pages: number;
@@ -14,19 +15,21 @@ export interface QueryRun {
   last: QueryPage;
 }
 
-export type QueryRequest = Omit<QueryAsk, "continuation" | "signal" | "reports">;
+export type QueryRequest = Omit<QuerySpec, "continuation" | "signal" | "reports">;
 
+/** The state of one query, and functions that start, continue and cancel it. */
 export function useQuery() {
   const [run, setRun] = useState<QueryRun | undefined>();
   const [running, setRunning] = useState(false);
   const [problem, setProblem] = useState<{ text: string; problems: SqlProblem[] } | undefined>();
   const controller = useRef<AbortController | undefined>(undefined);
-  const asked = useRef<QueryRequest | undefined>(undefined);
+  const submitted = useRef<QueryRequest | undefined>(undefined);
 
-  /** Reads one page, or all that are left. */
-  const read = async (from: QueryRun | undefined, all: boolean) => {
-    const request = asked.current;
-    if (!request) return;
+  /** Reads one page, or all remaining pages. Resolves with the rows read so far. */
+  const read = async (from: QueryRun | undefined, all: boolean): Promise<QueryRun | undefined> => {
+    const request = submitted.current;
+    if (!request) return from;
+    // A new query cancels the running one, whose rows nobody needs.
     controller.current?.abort();
     const own = new AbortController();
     controller.current = own;
@@ -47,7 +50,9 @@ export function useQuery() {
         setProblem({ text: explain(error), problems: error instanceof ProtocolError ? error.problems : [] });
       }
     }
+    // A later query may be running by now, and only that query may end its state.
     if (controller.current === own) setRunning(false);
+    return state;
   };
 
   return {
@@ -55,11 +60,11 @@ export function useQuery() {
     running,
     problem,
     start: (request: QueryRequest) => {
-      asked.current = request;
+      submitted.current = request;
       return read(undefined, false);
     },
     more: () => void read(run, false),
-    all: () => void read(run, true),
+    all: () => read(run, true),
     cancel: () => {
       controller.current?.abort();
       setRunning(false);
@@ -68,6 +73,7 @@ export function useQuery() {
   };
 }
 
+/** Adds a page to a run. A new object, so that the screen renders it. */
 function extended(before: QueryRun | undefined, page: QueryPage): QueryRun {
   return {
     rows: before ? [...before.rows, ...page.rows] : page.rows,
