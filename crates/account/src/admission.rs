@@ -48,10 +48,12 @@ impl Region {
         }
     }
 
-    /// Whether the region serves what clients send to it: reads, and its share of the writes.
+    /// Whether the region serves what clients send to it: the account document with all regions,
+    /// reads, and its share of the writes.
     pub fn is_ready(&self) -> bool {
         match self.availability() {
             Availability::Returning => false,
+            Availability::Serving if !self.lists_all_regions() => false,
             Availability::Serving if self.is_write_region() => self.check_catalogue_write().is_ok(),
             Availability::Serving if self.engine().region().is_some() => self.check_write().is_ok(),
             Availability::Serving | Availability::Removed | Availability::Down => true,

@@ -228,6 +228,18 @@ impl Region {
         })
     }
 
+    /// Whether [`Region::locations`] lists a write region and every region that answers reads, this
+    /// region among them. A region that has not received the members of its account yet lists
+    /// none, and a region lists another one only once it has received the URL of that region.
+    pub(crate) fn lists_all_regions(&self) -> bool {
+        let (Some(part), Some(locations)) = (self.replication(), self.locations()) else {
+            return true;
+        };
+        let voters = part.shared.lock().replica.members().voters().count();
+        let lists_itself = locations.readable.iter().any(|at| at.name == self.name);
+        lists_itself && locations.readable.len() == voters && !locations.writable.is_empty()
+    }
+
     /// The number of regions that [`Region::locations`] lists for reading; 1 in an account of one
     /// region. Every response needs this number, so the call costs no more than one load.
     pub fn readable_count(&self) -> usize {

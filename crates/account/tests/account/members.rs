@@ -105,3 +105,19 @@ async fn regions_must_exist() {
     );
     end(world.account).await;
 }
+
+/// Clients read the account document of any region first, so a region is ready only when this
+/// document has all regions.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_region_is_ready_when_it_lists_all_regions() {
+    let world = World::in_memory(ConsistencyLevel::Session, &["a", "b"]);
+    world.create_container("a").await;
+    assert!(!world.region("a").is_ready(), "no region has a URL");
+    world.region("a").set_endpoint("http://a/");
+    world.region("b").set_endpoint("http://b/");
+    for name in ["a", "b"] {
+        let region = world.region(name);
+        eventually("the region is ready", || region.is_ready()).await;
+        assert_eq!(region.locations().unwrap().readable.len(), 2, "{name}");
+    }
+}

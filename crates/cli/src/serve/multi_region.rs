@@ -331,14 +331,24 @@ async fn prepare(servers: &RegionServers) -> Result<()> {
     }
     let found = timeout(WRITE_REGION_TIMEOUT, write_region(&regions)).await;
     match (&servers.settings.seed, found) {
-        (Some(path), Ok(region)) => seed::load(&region.engine(), path).await,
+        (Some(path), Ok(region)) => seed::load(&region.engine(), path).await?,
         (Some(_), Err(_)) => bail!("no region takes writes, so the seed cannot be loaded"),
-        (None, Ok(_)) => Ok(()),
+        (None, Ok(_)) => {}
         (None, Err(_)) => {
             tracing::warn!("no region takes writes yet; `orrery region list` shows why");
-            Ok(())
+            return Ok(());
         }
     }
+    // A region receives the members and the URLs of the account from the write region. Until then
+    // its account document lists no region, and a client that read it would know none.
+    if !servers.account.has_peers()
+        && timeout(WRITE_REGION_TIMEOUT, wait_until_begun(&regions))
+            .await
+            .is_err()
+    {
+        tracing::warn!("some regions do not know the others yet; `orrery region list` shows which");
+    }
+    Ok(())
 }
 
 /// Returns when every region of this process is ready for requests.

@@ -28,6 +28,14 @@ pub(super) fn route(exchange: &Exchange<'_>) -> Result<Reply, Failure> {
             endpoint.unwrap_or_else(|| exchange.base_url()),
         )
     });
+    if locations.readable.is_empty() {
+        // A client that read a document without regions would look for none until its next refresh.
+        return Err(Failure::Unavailable(format!(
+            "Service is currently unavailable. Region '{}' has not received the regions of its account yet. Ask \
+             again, or ask another region.",
+            state.region.name()
+        )));
+    }
     let (writable, readable) = (regions(&locations.writable), regions(&locations.readable));
     let document = AccountDescription {
         id: ACCOUNT_ID,
