@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
+mod bench;
 mod console;
 mod counts;
 mod fuzz;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.split_first() {
         Some((command, names)) if command == "test" => test(names),
+        Some((command, options)) if command == "bench" => bench::run(options),
         Some((command, options)) if command == "fuzz" => fuzz::run(options),
         Some((command, options)) if command == "hostile" => hostile::run(options),
         Some((command, _)) if command != "help" && command != "--help" => {
@@ -60,7 +62,10 @@ fn help() {
     for step in steps::STEPS {
         println!("    {:<8} {}", step.name, step.title);
     }
-    println!("\ncargo xtask fuzz [--minutes N] [--seed S]    give mangled input to every parser");
+    println!(
+        "\ncargo xtask bench [OPTION...]                 measure the release build; --help lists options"
+    );
+    println!("cargo xtask fuzz [--minutes N] [--seed S]    give mangled input to every parser");
     println!(
         "cargo xtask hostile [--minutes N]           attack the server, and say what that did"
     );

@@ -46,11 +46,18 @@ impl Workspace {
     pub(crate) fn server_binary(&self) -> PathBuf {
         match env::var_os("ORRERY_BIN") {
             Some(chosen) => self.root.join(chosen),
-            None => self
-                .target
-                .join("release")
-                .join(format!("orrery{}", env::consts::EXE_SUFFIX)),
+            None => self.release_binary("orrery"),
         }
+    }
+
+    /// The load driver of the release build.
+    pub(crate) fn load_driver(&self) -> PathBuf {
+        self.release_binary("orrery-bench")
+    }
+
+    fn release_binary(&self, name: &str) -> PathBuf {
+        let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+        self.target.join("release").join(file)
     }
 
     /// A command that runs a program in the folder of an SDK suite, with the path of the server

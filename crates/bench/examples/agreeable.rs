@@ -19,7 +19,10 @@ async fn main() -> anyhow::Result<()> {
     // line.
     let stop = stop_signal()?;
     let endpoint = format!("http://{}/", listener.local_addr()?);
-    writeln!(std::io::stdout(), "{{\"endpoint\":\"{endpoint}\"}}")?;
+    writeln!(
+        std::io::stdout(),
+        "{{\"endpoint\":\"{endpoint}\",\"cacheBytes\":1000000,\"durability\":\"none\"}}"
+    )?;
     tokio::select! {
         result = accept(listener) => result,
         () = stop => Ok(()),

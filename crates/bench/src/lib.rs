@@ -14,8 +14,8 @@
 //! the same work without them, `partitions` streams change feeds and splits partitions under load,
 //! and `regions` measures what an account in several regions costs and how it changes its write region.
 //!
-//! The crate knows nothing of the server under test: no crate of the server is a dependency, and
-//! the command that starts one comes from the caller (`server`).
+//! No crate of the server is a dependency: the driver starts the server as a process (`program`,
+//! `server`) and knows it through its command line and the protocol.
 
 mod bare;
 mod client_pool;
@@ -35,6 +35,7 @@ mod partitions;
 mod plan;
 mod postgres;
 mod processors;
+mod program;
 mod progress;
 mod query;
 mod random;
@@ -62,6 +63,7 @@ pub use partitions::{
     RepartitioningReport, ThrottleReport,
 };
 pub use postgres::PostgresReport;
+pub use program::ServerProgram;
 pub use query::{
     BulkReport, Case, CaseReport, CompileReport, MetricsReport, OrderedReport, PostgresFigures,
     PostgresLoad, QueryReport, RoundReport, SliceFigures,
@@ -75,10 +77,7 @@ pub use run::run;
 pub use scripts::{
     FunctionReport, ImportReport, InterferenceReport, ReadReplaceReport, ReadsReport, ScriptReport,
 };
-pub use server::{
-    CertificatesCommand, CompileOnce, PeerCommand, PeerPlan, QueryCompiler, RegionsCommand,
-    RegionsPlan, ServerCommand, ServerProgram, ServerReport, ServerSettings,
-};
+pub use server::{PeerPlan, RegionsPlan, ServerReport, ServerSettings};
 pub use start::{StartReport, StartTimes};
 pub use suite_report::{CreateRound, Parts, SuiteReport};
 pub use targets::{TargetReport, Verdict};

@@ -86,14 +86,14 @@ mod tests {
     fn the_key_is_not_repeated() {
         for (typed, expected) in [
             (
-                "/usr/bin/orrery bench --workload suite",
-                "orrery bench --workload suite",
+                "/usr/bin/orrery-bench --workload suite",
+                "orrery-bench --workload suite",
             ),
             (
-                "orrery bench --key c2VjcmV0 --items 5",
-                "orrery bench --items 5",
+                "orrery-bench --key c2VjcmV0 --items 5",
+                "orrery-bench --items 5",
             ),
-            ("orrery bench --key=c2VjcmV0", "orrery bench"),
+            ("orrery-bench --key=c2VjcmV0", "orrery-bench"),
         ] {
             let arguments = typed.split(' ').map(str::to_owned);
             assert_eq!(command_line(arguments), expected);

@@ -93,7 +93,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Server program to start when no endpoint is given; whoever calls the driver starts it
+    /// Server program to start when no endpoint is given [default: `orrery` beside this program]
     #[arg(long, value_name = "PATH")]
     pub server: Option<PathBuf>,
 

@@ -10,9 +10,10 @@ use crate::load::{CreatedResource, create_container, delete, load};
 use crate::median::median;
 use crate::options::{Options, Workload};
 use crate::plan::{loaded_items, plan, threads};
+use crate::program::ServerProgram;
 use crate::report::{RatioReport, Report};
 use crate::request::Target;
-use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::server::{ServerProcess, data_directory};
 use crate::{overload, partitions, postgres, query, regions, scripts, start, suite};
 
 /// The warm-up of later rounds. Both servers stay warm between the rounds; only the connections are

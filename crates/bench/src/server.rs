@@ -1,8 +1,7 @@
 //! A server that the driver starts: a process of its own, as a user runs it.
 //!
-//! The driver does not know the command line of any server. Its caller supplies a
-//! [`ServerProgram`]; the driver only requires that the server prints one line of JSON with its
-//! `endpoint` once it serves, and answers `GET /ready`.
+//! The command lines are in [`ServerProgram`]. The driver requires that the server prints one line
+//! of JSON with its `endpoint` once it serves, and answers `GET /ready`.
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader};
@@ -18,37 +17,11 @@ use tempfile::TempDir;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::options::Options;
+use crate::program::ServerProgram;
 use crate::resident::{megabytes, resident_bytes};
 
 const STOP_TIMEOUT: Duration = Duration::from_mins(2);
 const STOP_POLL: Duration = Duration::from_millis(5);
-
-/// The commands that start a server, and the settings of that server.
-pub struct ServerProgram {
-    /// Makes the command that serves the data in a directory.
-    pub command: ServerCommand,
-    /// Makes the command of a server that enforces throughput, with no throughput limit on a
-    /// physical partition.
-    pub metered_command: ServerCommand,
-    /// Makes the command of a server with an account in several regions.
-    pub regions_command: RegionsCommand,
-    /// Makes the command of one region of an account whose other region is another process.
-    pub peer_command: PeerCommand,
-    /// Makes the command that writes certificates for regions into a directory.
-    pub certificates_command: CertificatesCommand,
-    pub settings: ServerSettings,
-    /// Parses and plans queries in this process, as the server does. None where this program has no
-    /// query compiler outside the server.
-    pub compiler: Option<QueryCompiler>,
-}
-
-pub type ServerCommand = Box<dyn Fn(&Path) -> Command + Send + Sync>;
-
-pub type RegionsCommand = Box<dyn Fn(&Path, &RegionsPlan) -> Command + Send + Sync>;
-
-pub type PeerCommand = Box<dyn Fn(&Path, &PeerPlan) -> Command + Send + Sync>;
-
-pub type CertificatesCommand = Box<dyn Fn(&Path, &[&str]) -> Command + Send + Sync>;
 
 /// One of two write regions of an account, in a process of its own.
 #[derive(Clone, Debug)]
@@ -74,18 +47,13 @@ pub struct RegionsPlan {
     pub is_multi_write: bool,
 }
 
-/// Takes the JSON of a container's definition, the text of a query, and its parameters by name as
-/// JSON text. Returns a function that compiles the query once.
-pub type QueryCompiler =
-    Box<dyn Fn(&str, &str, &[(String, String)]) -> Result<CompileOnce> + Send + Sync>;
-
-pub type CompileOnce = Box<dyn Fn() -> Result<()> + Send>;
-
-/// Settings that decide the speed and the size of a server.
-#[derive(Clone, Debug, Serialize)]
+/// Settings that decide the speed and the size of a server, as the server announces them. A setting
+/// is none if the version of the server does not announce it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "camelCase"))]
 pub struct ServerSettings {
-    pub cache_bytes: u64,
-    pub durability: String,
+    pub cache_bytes: Option<u64>,
+    pub durability: Option<String>,
 }
 
 /// The server process at the end of a measurement.
@@ -99,8 +67,9 @@ pub struct ServerReport {
 
 impl fmt::Display for ServerSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let cache = megabytes(Some(self.cache_bytes));
-        write!(f, "cache {cache}, durability {}", self.durability)
+        let cache = megabytes(self.cache_bytes);
+        let durability = self.durability.as_deref().unwrap_or("not announced");
+        write!(f, "cache {cache}, durability {durability}")
     }
 }
 
@@ -137,6 +106,8 @@ pub(crate) struct ServerProcess {
 #[derive(Deserialize)]
 struct Announcement {
     endpoint: String,
+    #[serde(flatten)]
+    settings: ServerSettings,
     #[serde(default)]
     regions: Vec<AnnouncedRegion>,
     management: Option<ManagementAddress>,
@@ -157,13 +128,12 @@ pub(crate) struct ManagementAddress {
 
 impl ServerProcess {
     pub(crate) async fn start(program: &ServerProgram, directory: &Path) -> Result<Self> {
-        Self::run((program.command)(directory), program.settings.clone()).await
+        Self::run(program, program.command(directory)).await
     }
 
     /// Starts a server that enforces throughput.
     pub(crate) async fn start_metered(program: &ServerProgram, directory: &Path) -> Result<Self> {
-        let command = (program.metered_command)(directory);
-        Self::run(command, program.settings.clone()).await
+        Self::run(program, program.metered_command(directory)).await
     }
 
     /// Starts a server with regions.
@@ -172,11 +142,10 @@ impl ServerProcess {
         directory: &Path,
         plan: &RegionsPlan,
     ) -> Result<Self> {
-        let command = (program.regions_command)(directory, plan);
-        Self::run(command, program.settings.clone()).await
+        Self::run(program, program.regions_command(directory, plan)).await
     }
 
-    pub(crate) async fn run(mut command: Command, settings: ServerSettings) -> Result<Self> {
+    pub(crate) async fn run(program: &ServerProgram, mut command: Command) -> Result<Self> {
         let began = Instant::now();
         // Reading the announcement blocks until the server has started.
         let announced = tokio::task::spawn_blocking(move || {
@@ -188,7 +157,7 @@ impl ServerProcess {
             // From here on dropping `server` kills the child, also if the announcement fails.
             let mut server = Self {
                 child,
-                settings,
+                settings: ServerSettings::default(),
                 endpoint: String::new(),
                 regions: Vec::new(),
                 management: None,
@@ -197,11 +166,13 @@ impl ServerProcess {
             let announced = server.announcement()?;
             let regions = announced.regions.into_iter();
             server.endpoint = announced.endpoint;
+            server.settings = announced.settings;
             server.regions = regions.map(|region| region.endpoint).collect();
             server.management = announced.management;
             Ok::<_, anyhow::Error>(server)
         });
         let mut server = announced.await.context("starting the server panicked")??;
+        program.set_settings(server.settings.clone());
         // The announcement comes before the first answer; a start is over with the answer.
         server.ask_ready().await?;
         server.start = began.elapsed();

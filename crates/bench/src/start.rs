@@ -18,9 +18,10 @@ use crate::load::{create_container, load};
 use crate::median::median;
 use crate::options::Options;
 use crate::plan::plan;
+use crate::program::ServerProgram;
 use crate::report::LoadReport;
 use crate::resident::megabytes;
-use crate::server::{ServerProcess, ServerProgram, ServerSettings, data_directory};
+use crate::server::{ServerProcess, ServerSettings, data_directory};
 
 const EMPTY_STARTS: usize = 10;
 const LOADED_STARTS: usize = 5;
@@ -84,7 +85,7 @@ pub(crate) async fn measure(options: &Options, program: &ServerProgram) -> Resul
         loaded_resident_bytes,
         after_stop,
         after_kill,
-        settings: program.settings.clone(),
+        settings: program.settings(),
     })
 }
 

@@ -12,9 +12,10 @@ use anyhow::{Context, Result, anyhow};
 use crate::machine::{Machine, command_line};
 use crate::options::{ITEMS_DEFAULT, Options, Workload};
 use crate::postgres::Cluster;
+use crate::program::ServerProgram;
 use crate::report::Report;
 use crate::run::run_server;
-use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::server::{ServerProcess, data_directory};
 use crate::start;
 use crate::suite_report::{CreateRound, Parts, SuiteReport};
 

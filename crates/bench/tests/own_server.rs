@@ -2,13 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use clap::Parser;
-use orrery_bench::{
-    Options, PeerPlan, RegionsPlan, Report, ServerProgram, ServerSettings, Verdict, run,
-};
+use orrery_bench::{Options, Report, ServerProgram, Verdict, run};
 
 #[derive(Parser)]
 struct Arguments {
@@ -20,7 +17,7 @@ fn options(arguments: &str) -> Options {
     let fixed = "bench --items 50 --warmup 0 --duration 1 --rounds 1 --progress off";
     let arguments = fixed.split(' ').chain(arguments.split(' '));
     let mut options = Arguments::try_parse_from(arguments).unwrap().options;
-    options.bare_program = Some(example("bench"));
+    options.bare_program = Some(env!("CARGO_BIN_EXE_orrery-bench").into());
     options
 }
 
@@ -32,23 +29,14 @@ fn example(name: &str) -> PathBuf {
     profile.join("examples").join(file)
 }
 
-fn program() -> ServerProgram {
-    ServerProgram {
-        command: Box::new(|_: &Path| Command::new(example("agreeable"))),
-        metered_command: Box::new(|_: &Path| Command::new(example("agreeable"))),
-        regions_command: Box::new(|_: &Path, _: &RegionsPlan| Command::new(example("agreeable"))),
-        peer_command: Box::new(|_: &Path, _: &PeerPlan| Command::new(example("agreeable"))),
-        certificates_command: Box::new(|_: &Path, _: &[&str]| Command::new(example("agreeable"))),
-        settings: ServerSettings {
-            cache_bytes: 1_000_000,
-            durability: "none".to_owned(),
-        },
-        compiler: None,
-    }
+fn program(options: &Options) -> ServerProgram {
+    ServerProgram::new(example("agreeable"), options)
 }
 
 async fn bench(arguments: &str) -> Report {
-    run(options(arguments), Some(&program())).await.unwrap()
+    let options = options(arguments);
+    let program = program(&options);
+    run(options, Some(&program)).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,7 +88,9 @@ async fn servers_of_its_own_exclude_an_endpoint() {
         let options = options(&format!(
             "--workload {workload} --endpoint http://127.0.0.1:1"
         ));
-        let error = run(options, Some(&program())).await.unwrap_err();
+        let error = run(options.clone(), Some(&program(&options)))
+            .await
+            .unwrap_err();
         assert!(
             error.to_string().contains("leave --endpoint out"),
             "{error}"

@@ -4,8 +4,6 @@
 
 mod tiny_server;
 
-use std::path::PathBuf;
-
 use clap::Parser;
 use orrery_bench::{Options, Report, run};
 use tiny_server::TinyServer;
@@ -31,19 +29,8 @@ async fn bench(server: &TinyServer, arguments: &str) -> Report {
     ];
     let arguments = fixed.into_iter().chain(arguments.split_whitespace());
     let mut options = Arguments::try_parse_from(arguments).unwrap().options;
-    options.bare_program = Some(example());
+    options.bare_program = Some(env!("CARGO_BIN_EXE_orrery-bench").into());
     run(options, None).await.unwrap()
-}
-
-/// The example is built with the tests, in the folder beside theirs.
-fn example() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    tests
-        .parent()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .join("examples/bench")
 }
 
 fn operations(report: &Report) -> Vec<&'static str> {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use orrery_bench::{BareOptions, Options as BenchOptions};
 use orrery_shell::ShellArguments;
 
 use crate::explain::ExplainArguments;
@@ -70,14 +69,6 @@ pub(crate) enum Command {
     /// On a terminal with completion and history; else the statements are read from standard input, and the exit
     /// status is 1 if one of them failed.
     Shell(Box<ShellArguments>),
-
-    /// Measure a server
-    ///
-    /// Without --endpoint a server is started on a temporary directory and stopped afterwards.
-    Bench(Box<BenchOptions>),
-
-    #[command(name = orrery_bench::BARE_SUBCOMMAND, hide = true)]
-    BenchBare(BareOptions),
 }
 
 #[derive(Debug, Clone, Args)]

@@ -1,11 +1,10 @@
-//! The command line: serve, certificate, check, explain, region, shell, bench.
+//! The command line: serve, certificate, check, explain, region, shell.
 //!
 //! Arguments, environment and file become one [`settings::Settings`]; the rest of the program reads
 //! no other source. Only this crate prints for people and programs; the crates below print nothing.
 
 mod advertise;
 mod args;
-mod bench;
 mod certificate;
 mod check;
 mod client_limits;
@@ -74,10 +73,6 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         Some(Command::Region(arguments)) => runtime()?.block_on(region::region(*arguments))?,
         Some(Command::Shell(arguments)) => return Ok(orrery_shell::shell(*arguments)?),
-        Some(Command::Bench(options)) => runtime()?.block_on(bench::bench(*options))?,
-        Some(Command::BenchBare(options)) => {
-            runtime()?.block_on(orrery_bench::serve_bare(options))?;
-        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use crate::durability::DurabilitySetting;
 use crate::endpoint::{host_of, reachable, scheme};
 use crate::regions::KeyLocation;
 use crate::settings::DataLocation;
+use crate::size::Size;
 
 pub(crate) struct StartupReport {
     pub(crate) address: SocketAddr,
@@ -23,6 +24,7 @@ pub(crate) struct StartupReport {
     pub(crate) has_own_certificate: bool,
     pub(crate) data_location: DataLocation,
     pub(crate) durability: DurabilitySetting,
+    pub(crate) cache: Size,
     /// None for an account of one region.
     pub(crate) regions: Option<StartupRegions>,
 }
@@ -50,6 +52,7 @@ pub(crate) struct RegionEndpoint {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Announcement<'a> {
     ready: bool,
     endpoint: &'a str,
@@ -57,6 +60,9 @@ struct Announcement<'a> {
     certificate: Option<String>,
     pid: u32,
     version: &'static str,
+    /// The settings that decide the speed and the size of the server, for programs that measure it.
+    durability: String,
+    cache_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     account: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +131,8 @@ impl StartupReport {
             certificate: self.certificate.as_ref().map(|path| absolute(path)),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION"),
+            durability: self.durability.to_string(),
+            cache_bytes: self.cache.0,
             account: account.map(|account| &account.endpoint[..]),
             regions: regions.map(|started| started.regions.as_slice()),
             management: regions.map(StartupRegions::management),
@@ -215,6 +223,7 @@ mod tests {
             has_own_certificate: false,
             data_location: DataLocation::Memory,
             durability: "sync".parse().unwrap(),
+            cache: Size::mebibytes(128),
             regions: None,
         }
     }

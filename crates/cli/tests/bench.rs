@@ -1,22 +1,46 @@
-//! The load driver with a server it starts itself.
+//! The load driver with this version of the server.
 
-use std::process::Command;
-
+use clap::Parser;
+use orrery_bench::{Options, ServerProgram};
 use serde_json::Value;
+
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Runs the load driver in this process, and returns the report as its program prints it.
+fn bench(arguments: &[&str]) -> anyhow::Result<Value> {
+    bench_with(&[], arguments)
+}
+
+fn bench_with(settings: &[(&str, &str)], arguments: &[&str]) -> anyhow::Result<Value> {
+    let data = tempfile::tempdir()?;
+    let arguments = ["bench", "--warmup=0", "--rounds=1", "--connections=4"]
+        .into_iter()
+        .chain(arguments.iter().copied());
+    let mut options = Arguments::try_parse_from(arguments)?.options;
+    options.data_dir = Some(data.path().to_owned());
+    let mut program = ServerProgram::new(env!("CARGO_BIN_EXE_orrery").into(), &options);
+    for (name, value) in settings {
+        program = program.with_variable(name, value);
+    }
+    let runtime = tokio::runtime::Runtime::new()?;
+    let report = runtime.block_on(orrery_bench::run(options, Some(&program)))?;
+    Ok(serde_json::to_value(report)?)
+}
 
 /// Small enough for a test, and every answer is checked as in a long run.
 #[test]
 fn the_query_suite_checks_every_answer() {
-    let data = tempfile::tempdir().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    bench.args(["bench", "--workload=query-suite", "--items=2000"]);
-    bench.args(["--without-postgres", "--rounds=1", "--warmup=0", "--json"]);
-    bench.args(["--slice-ms=50", "--connections=4", "--data-dir"]);
-    let output = bench.arg(data.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = bench(&[
+        "--workload=query-suite",
+        "--items=2000",
+        "--without-postgres",
+        "--slice-ms=50",
+    ])
+    .unwrap();
     let queries = &report["queries"];
     assert_eq!(queries["cases"].as_array().unwrap().len(), 15);
     for case in queries["cases"].as_array().unwrap() {
@@ -28,7 +52,7 @@ fn the_query_suite_checks_every_answer() {
     }
     for compile in queries["compiles"].as_array().unwrap() {
         assert!(
-            compile["in_process_us"].as_f64().unwrap() > 0.0,
+            compile["server_new_us"].as_f64().unwrap() > 0.0,
             "{compile}"
         );
     }
@@ -36,16 +60,10 @@ fn the_query_suite_checks_every_answer() {
 
 #[test]
 fn scripts_do_the_same_work() {
-    let data = tempfile::tempdir().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    bench.args(["bench", "--workload=scripts", "--items=1000", "--rounds=1"]);
-    bench.args(["--warmup=0", "--slice-ms=300", "--connections=4", "--json"]);
-    bench.arg("--data-dir").arg(data.path());
-    let output = bench.env("ORRERY_SCRIPT_TIME", "1000").output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Scripts that run for ever are stopped after the script time, which must be shorter than a test.
+    let settings = [("ORRERY_SCRIPT_TIME", "1000")];
+    let arguments = ["--workload=scripts", "--items=1000", "--slice-ms=300"];
+    let report = bench_with(&settings, &arguments).unwrap();
     let scripts = &report["scripts"];
     assert_eq!(scripts["targets"].as_array().unwrap().len(), 3);
     for figure in [
@@ -61,16 +79,13 @@ fn scripts_do_the_same_work() {
 
 #[test]
 fn a_flood_is_held_to_its_budget_and_readers_are_not_refused() {
-    let data = tempfile::tempdir().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    bench.args(["bench", "--workload=overload", "--items=100", "--json"]);
-    bench.args(["--throughput=10000", "--rounds=1", "--warmup=0"]);
-    bench.args(["--duration=3", "--connections=4", "--data-dir"]);
-    let output = bench.arg(data.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = bench(&[
+        "--workload=overload",
+        "--items=100",
+        "--throughput=10000",
+        "--duration=3",
+    ])
+    .unwrap();
     let [alone, beside, flood] = report["slices"].as_array().unwrap().as_slice() else {
         panic!("{report}");
     };
@@ -87,16 +102,7 @@ fn a_flood_is_held_to_its_budget_and_readers_are_not_refused() {
 
 #[test]
 fn partitions_are_read_and_moved_without_failures() {
-    let data = tempfile::tempdir().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    bench.args(["bench", "--workload=partitions", "--items=200"]);
-    bench.args(["--rounds=1", "--warmup=0", "--slice-ms=100", "--json"]);
-    bench.args(["--connections=4", "--data-dir"]);
-    let output = bench.arg(data.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = bench(&["--workload=partitions", "--items=200", "--slice-ms=100"]).unwrap();
     let partitions = &report["partitions"];
     assert_eq!(partitions["targets"].as_array().unwrap().len(), 8);
     assert_eq!(partitions["living"]["failures"], 0);
@@ -118,16 +124,7 @@ fn partitions_are_read_and_moved_without_failures() {
 
 #[test]
 fn regions_are_measured_in_all_parts() {
-    let data = tempfile::tempdir().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    bench.args(["bench", "--workload=regions", "--items=500"]);
-    bench.args(["--rounds=1", "--warmup=0", "--slice-ms=200", "--json"]);
-    bench.args(["--connections=4", "--data-dir"]);
-    let output = bench.arg(data.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = bench(&["--workload=regions", "--items=500", "--slice-ms=200"]).unwrap();
     let regions = &report["regions"];
     // Lag twice, catching up, three delays, reads at two numbers of connections.
     assert_eq!(regions["targets"].as_array().unwrap().len(), 2 + 1 + 3 + 2);
@@ -155,19 +152,24 @@ fn regions_are_measured_in_all_parts() {
 #[cfg(target_os = "linux")]
 #[test]
 fn regions_are_measured_apart() {
-    let data = tempfile::tempdir().unwrap();
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_orrery"));
-    bench.args(["bench", "--workload=regions", "--part=apart", "--items=500"]);
-    bench.args(["--rounds=1", "--warmup=0", "--slice-ms=200", "--json"]);
-    bench.args(["--connections=4", "--data-dir"]);
-    let output = bench.arg(data.path()).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if stderr.contains("util-linux") || stderr.contains("two processors are needed") {
-        return;
-    }
-    assert!(output.status.success(), "{stderr}");
-
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let arguments = [
+        "--workload=regions",
+        "--part=apart",
+        "--items=500",
+        "--slice-ms=200",
+    ];
+    let report = match bench(&arguments) {
+        Ok(report) => report,
+        Err(error) => {
+            let error = format!("{error:#}");
+            let reasons = ["util-linux", "two processors are needed"];
+            assert!(
+                reasons.iter().any(|reason| error.contains(reason)),
+                "{error}"
+            );
+            return;
+        }
+    };
     let local = report["regions"]["local"].as_array().unwrap();
     assert_eq!(
         local.len(),

@@ -33,3 +33,5 @@ pub use refusal::{Location, Mistake, Refusal};
 pub use request::Request;
 pub use signature::{SignaturePayload, Signer};
 pub use trust::TrustArguments;
+// A request takes a method, so users of this crate need no HTTP crate of their own.
+pub use hyper::Method;

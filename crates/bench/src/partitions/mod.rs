@@ -30,9 +30,10 @@ use crate::load::{create_container, load};
 use crate::machine::{Machine, command_line};
 use crate::options::Options;
 use crate::plan::plan;
+use crate::program::ServerProgram;
 use crate::progress::show_stage;
 use crate::request::Target;
-use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::server::{ServerProcess, data_directory};
 use crate::workload::Mix;
 
 pub(crate) use keys::{checked, compare};
@@ -80,7 +81,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Pa
         command_line: command_line(std::env::args()),
         date: options.date.clone(),
         machine: Machine::detect(&folder),
-        settings: program.settings.clone(),
+        settings: program.settings(),
         value_bytes: options.value_bytes,
         rounds: options.rounds,
         targets: report::judge(&big, &repartitioning, &budgets, &keys, &throttle),

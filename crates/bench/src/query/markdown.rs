@@ -172,12 +172,7 @@ impl QueryReport {
 
     /// The table of parsing and planning times.
     fn compiles(&self, f: &mut Formatter<'_>) -> Result {
-        let columns = [
-            "Query",
-            "in process, us",
-            "server, new text, us",
-            "server, new values, us",
-        ];
+        let columns = ["Query", "server, new text, us", "server, new values, us"];
         heading(f, "Parsing and planning", &columns)?;
         let microseconds = |value: f64| format!("{value:.1}");
         for compile in &self.compiles {
@@ -185,7 +180,6 @@ impl QueryReport {
                 f,
                 &[
                     compile.case.title().to_owned(),
-                    optional(compile.in_process_us, microseconds),
                     optional(compile.server_new_us, microseconds),
                     optional(compile.server_us, microseconds),
                 ],

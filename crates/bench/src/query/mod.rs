@@ -12,7 +12,6 @@ mod bulk;
 mod case;
 mod check;
 mod client;
-mod compile;
 mod data;
 mod disk;
 mod markdown;
@@ -51,9 +50,10 @@ use crate::machine::{Machine, command_line};
 use crate::options::Options;
 use crate::plan::threads;
 use crate::postgres::{Cluster, Script};
+use crate::program::ServerProgram;
 use crate::progress::show_stage;
 use crate::request::Target;
-use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::server::{ServerProcess, data_directory};
 use crate::suite::start_postgres;
 
 const INDEX_ALL: &str = "{\"indexingMode\":\"consistent\",\"automatic\":true,\
@@ -114,7 +114,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Qu
 
     show_stage(options.progress, "single queries");
     // Single queries come before the measurements: a wrong answer must stop the run early.
-    let (metrics, compiles) = probe::probe(&large, &small, options, program).await?;
+    let (metrics, compiles) = probe::probe(&large, &small, options).await?;
     let comparison = Comparison {
         options,
         large: &large,
@@ -127,7 +127,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Qu
         command_line: command_line(std::env::args()),
         date: options.date.clone(),
         machine,
-        settings: program.settings.clone(),
+        settings: program.settings(),
         items: data.items,
         few_items: small.data.items,
         value_bytes: options.value_bytes,

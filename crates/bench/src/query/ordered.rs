@@ -15,8 +15,9 @@ use crate::load::create_indexed;
 use crate::machine::{Machine, command_line};
 use crate::markdown::{heading, opening, row};
 use crate::options::Options;
+use crate::program::ServerProgram;
 use crate::progress::show_stage;
-use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::server::{ServerProcess, data_directory};
 
 /// An indexing policy with only the path of the order.
 const INDEX_ORDER: &str = "{\"indexingMode\":\"consistent\",\"automatic\":true,\

@@ -7,14 +7,12 @@ use anyhow::{Context, Result};
 
 use super::case::Case;
 use super::client::{Answer, CheckLevel, QueryClient};
-use super::compile::compile_us;
 use super::report::{CompileReport, MetricsReport};
-use super::{INDEX_ALL, LoadedContainer, slice_duration};
+use super::{LoadedContainer, slice_duration};
 use crate::client_pool::ClientPool;
 use crate::median::median;
 use crate::options::Options;
 use crate::random::Random;
-use crate::server::ServerProgram;
 
 const ANSWERS_MAX: usize = 300;
 /// Slow queries are not repeated after this time.
@@ -32,16 +30,11 @@ pub(crate) async fn probe(
     large: &LoadedContainer,
     small: &LoadedContainer,
     options: &Options,
-    program: &ServerProgram,
 ) -> Result<(Vec<MetricsReport>, Vec<CompileReport>)> {
     let (mut metrics, mut compiles) = (Vec::new(), Vec::new());
     let time_max = TIME_MAX.min(slice_duration(options));
     // One seed for all cases, so that a run can be repeated.
     let seed = options.seed;
-    let container = format!(
-        "{{\"id\":\"c\",\"partitionKey\":{{\"paths\":[\"/pk\"],\"kind\":\"Hash\",\"version\":2}},\
-         \"indexingPolicy\":{INDEX_ALL}}}"
-    );
     for case in Case::ALL {
         let answers = answers(large, case, seed, time_max, Texts::Same).await?;
         metrics.push(report(large, case, &answers)?);
@@ -50,14 +43,8 @@ pub(crate) async fn probe(
             metrics.push(report(small, case, &answers)?);
         }
         let new = self::answers(large, case, seed, time_max, Texts::New).await?;
-        let bound = case.bind(&large.data, large.facts, &mut Random::new(seed, 0));
-        let in_process_us = match &program.compiler {
-            Some(compiler) => Some(compile_us(compiler, &container, case, &bound)?),
-            None => None,
-        };
         compiles.push(CompileReport {
             case,
-            in_process_us,
             server_new_us: server_us(&new),
             server_us: server_us(&answers),
         });

@@ -115,9 +115,6 @@ pub struct MetricsReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct CompileReport {
     pub case: Case,
-    /// The median of many samples, measured in this process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub in_process_us: Option<f64>,
     /// The median of the server's metrics, for query texts that the server has not cached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_new_us: Option<f64>,

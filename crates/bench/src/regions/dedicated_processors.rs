@@ -16,7 +16,8 @@ use super::local::{ITEMS_MAX, Load, LocalComparison};
 use super::operator::RegionsOperator;
 use super::report::LocalReport;
 use crate::processors::{self, PinnedProcess};
-use crate::server::{PeerPlan, ServerProcess, ServerProgram, data_directory};
+use crate::program::ServerProgram;
+use crate::server::{PeerPlan, ServerProcess, data_directory};
 use crate::workload::Mix;
 
 const CONTAINER: &str = "apart";
@@ -63,7 +64,7 @@ async fn start(
 ) -> Result<(ServerProcess, ServerProcess)> {
     let certificates = directory.join("certificates");
     let names = [NAMES[0], NAMES[1]];
-    let made = (program.certificates_command)(&certificates, &names).output();
+    let made = program.certificates_command(&certificates, &names).output();
     let made = made.context("making certificates")?;
     anyhow::ensure!(
         made.status.success(),
@@ -84,14 +85,14 @@ async fn start(
     };
     let command = |own: usize| {
         let data = directory.join(format!("region-{own}"));
-        (program.peer_command)(&data, &plan(own))
+        program.peer_command(&data, &plan(own))
     };
     // The other region has another processor; this process and its own region share the first.
     let remote = processors::on(elsewhere, &command(1));
     // Both processes start together, because each process waits for the other during its start.
     tokio::try_join!(
-        ServerProcess::run(command(0), program.settings.clone()),
-        ServerProcess::run(remote, program.settings.clone()),
+        ServerProcess::run(program, command(0)),
+        ServerProcess::run(program, remote),
     )
 }
 

@@ -26,8 +26,8 @@ use anyhow::Result;
 
 use crate::machine::{Machine, command_line};
 use crate::options::{Options, RegionsPart};
+use crate::program::ServerProgram;
 use crate::progress::show_stage;
-use crate::server::ServerProgram;
 
 pub use report::{
     CatchUpReport, FailoverReport, LagReport, LocalReport, PauseReport, RegionsReport, StrongReport,
@@ -41,7 +41,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Re
         command_line: command_line(std::env::args()),
         date: options.date.clone(),
         machine: Machine::detect(&folder),
-        settings: program.settings.clone(),
+        settings: program.settings(),
         value_bytes: options.value_bytes,
         rounds: options.rounds,
         targets: Vec::new(),

@@ -18,9 +18,10 @@ use anyhow::Result;
 use crate::endpoint::Endpoint;
 use crate::machine::{Machine, command_line};
 use crate::options::Options;
+use crate::program::ServerProgram;
 use crate::progress::show_stage;
 use crate::request::Target;
-use crate::server::{ServerProcess, ServerProgram, data_directory};
+use crate::server::{ServerProcess, data_directory};
 
 use client::ScriptClient;
 use orrery_client::Signer;
@@ -48,7 +49,7 @@ pub(crate) async fn run(options: &Options, program: &ServerProgram) -> Result<Sc
         command_line: command_line(std::env::args()),
         date: options.date.clone(),
         machine: Machine::detect(&folder),
-        settings: program.settings.clone(),
+        settings: program.settings(),
         value_bytes: options.value_bytes,
         rounds: options.rounds,
         targets: report::judge(&read_replace, &import, &function),

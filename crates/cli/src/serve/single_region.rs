@@ -87,6 +87,7 @@ async fn run(
         has_own_certificate: listeners.has_own_certificate(),
         data_location: settings.data_location.clone(),
         durability: settings.durability,
+        cache: settings.cache,
         regions: None,
     };
     announce(&settings, &started);

@@ -14,7 +14,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The line of `--ready-json`.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Announcement {
     pub(crate) ready: bool,
     pub(crate) endpoint: String,
@@ -22,6 +22,8 @@ pub(crate) struct Announcement {
     pub(crate) certificate: Option<String>,
     pub(crate) pid: u32,
     pub(crate) version: String,
+    pub(crate) durability: String,
+    pub(crate) cache_bytes: u64,
     /// Of an account with regions.
     pub(crate) account: Option<String>,
     pub(crate) regions: Option<Vec<Region>>,
