@@ -12,6 +12,9 @@ pub struct LocalLog {
     log: Log,
     /// Set if copies of other nodes' records become durable after their append.
     deferred: Option<SyncRequests>,
+    /// The time of the last tick. The owner ticks before every append, so that this log needs no
+    /// clock.
+    now: Option<Instant>,
     /// The time since which the log has a record that no sync covers.
     unsynced_since: Option<Instant>,
 }
@@ -21,6 +24,7 @@ impl LocalLog {
         LocalLog {
             log,
             deferred: None,
+            now: None,
             unsynced_since: None,
         }
     }
@@ -38,7 +42,7 @@ impl LocalLog {
         self.take_deferred();
         let last = self.log.commit()?;
         if self.log.durable() < last {
-            self.unsynced_since.get_or_insert_with(Instant::now);
+            self.unsynced_since = self.unsynced_since.or(self.now);
         }
         Ok(last)
     }
@@ -102,12 +106,16 @@ impl CommitLog for LocalLog {
     }
 
     fn tick(&mut self, now: Instant) -> Result<Option<Duration>, Error> {
+        self.now = Some(now);
         self.take_deferred();
-        let (Durability::Interval(interval), Some(since)) =
-            (self.log.durability(), self.unsynced_since)
-        else {
+        let Durability::Interval(interval) = self.log.durability() else {
             return Ok(None);
         };
+        if self.log.durable() >= self.log.last() {
+            self.unsynced_since = None;
+            return Ok(None);
+        }
+        let since = *self.unsynced_since.get_or_insert(now);
         let left = interval.saturating_sub(now.saturating_duration_since(since));
         if !left.is_zero() {
             return Ok(Some(left));
