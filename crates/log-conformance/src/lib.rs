@@ -13,8 +13,7 @@
 //!
 //! A failure panics and names the seed, which repeats the run.
 
-mod random;
 mod run;
 
-pub use random::Random;
+pub use orrery_fault_disk::Random;
 pub use run::{Subject, Survivors, check};

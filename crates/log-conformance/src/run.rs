@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use orrery_log::{AppendError, CommitLog, CommitStatus, EncodedRecords, Error, Position};
 
-use crate::Random;
+use orrery_fault_disk::Random;
 
 /// Maximum bytes of one record.
 const RECORD_BYTES_MAX: usize = 3_000;
@@ -60,7 +60,7 @@ pub fn check(subject: &mut dyn Subject, seed: u64, steps: usize) {
     let mut run = Run {
         subject,
         log,
-        random: Random(seed),
+        random: Random::new(seed),
         seed,
         accepted: Vec::new(),
         durable: Position::ZERO,

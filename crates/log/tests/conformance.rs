@@ -2,20 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod support;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use orrery_fault_disk::FaultDisk;
 use orrery_log::{
     AppendError, Appended, CommitLog, CommitStatus, Durability, EncodedRecords, Error, LocalLog,
     Log, LogOptions, MemoryLog, Note, Position, RecordBatch, ReplicatedLog, Replication,
 };
 use orrery_log_conformance::{Random, Subject, Survivors, check};
-use support::FaultDisk;
 
 const SEEDS: u64 = 150;
 const STEPS: usize = 200;
@@ -77,7 +75,7 @@ impl Subject for Local {
     }
 
     fn crash(&mut self, random: &mut Random) -> bool {
-        self.disk = self.disk.crash(&mut support::Random(random.number()));
+        self.disk = self.disk.crash(&mut Random::new(random.number()));
         true
     }
 }

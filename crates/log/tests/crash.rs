@@ -10,14 +10,12 @@
     reason = "a panic is how a test fails"
 )]
 
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use orrery_fault_disk::{FaultDisk, Random};
 use orrery_log::{Durability, Error, Log, LogOptions, Position, verify_on};
-use support::{FaultDisk, Random};
 
 const SEEDS: u64 = 2000;
 const LIVES: usize = 6;
@@ -46,7 +44,7 @@ fn no_synced_record_is_lost_and_none_invented() {
 }
 
 fn run(seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut disk = FaultDisk::default();
     let mut model = Model::default();
     let durability = match random.below(4) {
@@ -116,7 +114,7 @@ fn make_payload(index: usize, random: &mut Random) -> Vec<u8> {
         return [index as u8].repeat(index * 37 % 900);
     }
     let bytes = if random.chance(3) { 40_000 } else { 1500 };
-    [random.next() as u8].repeat(random.below(bytes))
+    [random.number() as u8].repeat(random.below(bytes))
 }
 
 fn check_recovered(log: &Log, model: &mut Model) {

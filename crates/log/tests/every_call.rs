@@ -6,13 +6,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use orrery_fault_disk::{Fault, FaultDisk, Random};
 use orrery_log::{Durability, Error, Log, LogOptions, Position, verify_on};
-use support::{Fault, FaultDisk, Random};
 
 const COMMITS: usize = 60;
 /// An upper bound for the number of calls in one life.
@@ -133,7 +131,7 @@ fn whichever_call_fails_no_acknowledged_record_is_lost() {
             // The process ends, sometimes together with a power failure.
             let power_fails = number % 2 == 0;
             let disk = if power_fails {
-                disk.crash(&mut Random(number as u64))
+                disk.crash(&mut Random::new(number as u64))
             } else {
                 disk
             };

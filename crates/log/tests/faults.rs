@@ -2,17 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-mod support;
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use orrery_fault_disk::{FaultDisk, Random};
 use orrery_log::{
     Durability, Error, Log, LogOptions, Position, Recovery, SegmentFault, TornTail, VerifyReport,
     verify_on,
 };
-use support::{FaultDisk, Random};
 
 const DIR: &str = "log";
 const HEADER_BYTES: usize = 4096;
@@ -256,7 +254,7 @@ fn a_failed_sync_poisons() {
     let last = log.commit().unwrap();
     assert_eq!(last.0, recovery.last.0 + 1);
     for seed in 0..50 {
-        let (_, after) = open(&disk.crash(&mut Random(seed))).unwrap();
+        let (_, after) = open(&disk.crash(&mut Random::new(seed))).unwrap();
         assert_eq!(after.last, last);
     }
 }

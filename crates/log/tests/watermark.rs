@@ -1,14 +1,10 @@
 //! The watermark beside a log survives a crash at any change and reports damage.
 
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
-
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use orrery_fault_disk::{FaultDisk, Random};
 use orrery_log::{Disk, DurableWatermark, Error, Log, LogOptions, Position, WatermarkReading};
-use support::{FaultDisk, Random};
 
 fn path() -> &'static Path {
     Path::new("dir/mark")
@@ -21,7 +17,7 @@ fn shared(disk: &FaultDisk) -> Arc<dyn Disk> {
 #[test]
 fn a_crash_keeps_the_last_or_the_previous_watermark() {
     for seed in 0..200 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let disk = FaultDisk::default();
         let mut mark = DurableWatermark::open(&shared(&disk), path(), Position(1)).unwrap();
         disk.stop_after(random.below(12));

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{Durability, Store, check};
 
-use crate::disk::Random;
 use crate::support::{World, item, options};
+use orrery_fault_disk::Random;
 
 /// Without that variable, one in this number of damages is tried.
 const SHORT: usize = 5;
@@ -227,7 +227,7 @@ fn no_damage_loses_an_acknowledged_write_silently() {
     let rounds = asked.unwrap_or(1);
     let root = tempfile::tempdir().unwrap();
     let (directory, old) = made(root.path());
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut ends = Ends::default();
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

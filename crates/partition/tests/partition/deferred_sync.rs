@@ -8,9 +8,9 @@ use std::time::Duration;
 use orrery_log::{Disk, SystemDisk};
 use orrery_partition::{ApplyAfter, Position, ReplicationError};
 
-use crate::disk::{FaultDisk, Random};
 use crate::following::{everything, leader, open, take};
 use crate::support::wait_until;
+use orrery_fault_disk::{FaultDisk, Random};
 
 /// Much longer than a sync takes, even on a busy machine.
 const QUIET: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ fn deferred_syncs_make_records_durable() {
         std::mem::replace(&mut seen, disk.syncs()) == disk.syncs()
     });
     assert!(seen > before, "nothing was synced");
-    let disk: Arc<dyn Disk> = Arc::new(disk.crash(&mut Random(1)));
+    let disk: Arc<dyn Disk> = Arc::new(disk.crash(&mut Random::new(1)));
     drop(store);
 
     fs::remove_dir_all(following.path().join("state")).unwrap();

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use orrery_log::Disk;
 use orrery_partition::Durability;
 
-use crate::disk::FaultDisk;
 use crate::support::{World, item};
+use orrery_fault_disk::FaultDisk;
 
 const INTERVAL: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);

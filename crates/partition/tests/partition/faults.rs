@@ -7,8 +7,8 @@ use orrery_log::{Disk, SystemDisk};
 use orrery_model::{Failure, OperationKind};
 use orrery_partition::{Durability, StoreStatus};
 
-use crate::disk::{FaultDisk, Random};
 use crate::support::{World, item, options, wait_until};
+use orrery_fault_disk::{FaultDisk, Random};
 
 /// Number of successful writes before the disk fails.
 const BEFORE: usize = 3;
@@ -76,11 +76,11 @@ fn check(item_bytes: usize, fail: impl FnOnce(&FaultDisk), expected: &[&str]) {
     assert!(world.store.close().is_err());
 
     // The log as the power failure left it is sufficient, with and without the state.
-    let mut disk = disk.crash(&mut Random(1));
+    let mut disk = disk.crash(&mut Random::new(1));
     for state in ["kept", "lost"] {
         if state == "lost" {
             fs::remove_dir_all(directory.path().join("state")).unwrap();
-            disk = disk.crash(&mut Random(2));
+            disk = disk.crash(&mut Random::new(2));
         }
         let world = open(directory.path(), &disk);
         check_items(&world);
@@ -152,7 +152,7 @@ fn check_healing(
     }
     assert_eq!(world.lsn(), acknowledged as u64 + 3);
     world.store.close().unwrap();
-    let world = open(directory.path(), &disk.crash(&mut Random(1)));
+    let world = open(directory.path(), &disk.crash(&mut Random::new(1)));
     for number in 0..acknowledged + 3 {
         assert!(
             world.read(&number.to_string()).unwrap().contains(&padding),

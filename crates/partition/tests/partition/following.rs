@@ -11,8 +11,8 @@ use orrery_partition::{
     SnapshotChunk, Store, StoreOptions, StorePositions, SubscriptionRead,
 };
 
-use crate::disk::{FaultDisk, Random};
 use crate::support::{World, item};
+use orrery_fault_disk::{FaultDisk, Random};
 
 /// An observer that ignores all commits, because no layer exists above the store.
 struct Nobody;
@@ -96,11 +96,11 @@ fn replicated_records_survive_a_failed_sync_and_a_crash() {
     assert_eq!(store.applied(), Position(20));
     assert!(store.close().is_err());
 
-    let mut disk = disk.crash(&mut Random(1));
+    let mut disk = disk.crash(&mut Random::new(1));
     for state in ["kept", "lost"] {
         if state == "lost" {
             fs::remove_dir_all(following.path().join("state")).unwrap();
-            disk = disk.crash(&mut Random(2));
+            disk = disk.crash(&mut Random::new(2));
         }
         let store = open(following.path(), &shared(&disk), ApplyAfter::Durable);
         assert!(store.applied() >= Position(20), "state {state}");

@@ -5,8 +5,6 @@
 mod check;
 mod damage;
 mod deferred_sync;
-#[path = "../../../log/tests/support/mod.rs"]
-mod disk;
 mod durability;
 mod faults;
 mod following;

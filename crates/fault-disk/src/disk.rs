@@ -1,47 +1,22 @@
-//! A disk in memory with the failures of a real disk.
+//! The disk: files, names, and the versions of both that a crash may leave.
 //!
 //! Every write is stored as a separate version until a sync. A crash selects for each 512-byte
 //! sector independently which version the disk has, sometimes a part of one, and for each unsynced
 //! name change whether it happened.
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test file uses its own part"
-)]
-
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use orrery_log::{Disk, DiskFile};
 
+use crate::Random;
+
 const SECTOR_BYTES: usize = 512;
 
-/// A small random number generator with a seed, so that a failure can be replayed.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).unwrap()
-    }
-
-    pub(crate) fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
-
 #[derive(Clone, Default)]
-pub(crate) struct FaultDisk(Arc<Mutex<State>>);
+pub struct FaultDisk(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -53,6 +28,8 @@ struct State {
     budget: Option<usize>,
     capacity: Option<usize>,
     failing_syncs: bool,
+    /// Whether syncs report success and make nothing durable.
+    forgotten_syncs: bool,
     syncs: usize,
     /// Number of disk calls so far, and the number of the failing call.
     calls: usize,
@@ -62,7 +39,7 @@ struct State {
 
 /// The kind of failure of one disk call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The device reports an error, and no byte of the write is on the disk.
     Device,
     /// The disk is full after half of the bytes of a write.
@@ -104,60 +81,65 @@ enum NameChange {
 
 impl FaultDisk {
     /// Stops the machine after this number of changes.
-    pub(crate) fn stop_after(&self, changes: usize) {
+    pub fn stop_after(&self, changes: usize) {
         self.lock().budget = Some(changes);
     }
 
-    pub(crate) fn set_capacity(&self, bytes: Option<usize>) {
+    pub fn set_capacity(&self, bytes: Option<usize>) {
         self.lock().capacity = bytes;
     }
 
-    pub(crate) fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.lock().used()
     }
 
     /// Makes syncs fail, and the system forget that the pages were dirty.
-    pub(crate) fn fail_syncs(&self, failing: bool) {
+    pub fn fail_syncs(&self, failing: bool) {
         self.lock().failing_syncs = failing;
     }
 
+    /// Makes syncs report success without any effect, as a disk with a lying cache does.
+    pub fn forget_syncs(&self, forgotten: bool) {
+        self.lock().forgotten_syncs = forgotten;
+    }
+
     /// Makes one disk call fail: the call with this number, counted from 1 from now on.
-    pub(crate) fn fail_call(&self, number: usize, fault: Fault) {
+    pub fn fail_call(&self, number: usize, fault: Fault) {
         let mut state = self.lock();
         state.calls = 0;
         state.fault = Some((number, fault));
     }
 
     /// Whether the log has made the call that `fail_call` selects.
-    pub(crate) fn has_failed(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         let state = self.lock();
         state.fault.is_some_and(|(number, _)| state.calls >= number)
     }
 
     /// While `has_no_files` is true, the process has no free file handle and can open no file.
-    pub(crate) fn refuse_files(&self, has_no_files: bool) {
+    pub fn refuse_files(&self, has_no_files: bool) {
         self.lock().has_no_files = has_no_files;
     }
 
-    pub(crate) fn repair(&self) {
+    pub fn repair(&self) {
         self.lock().fault = None;
     }
 
-    pub(crate) fn syncs(&self) -> usize {
+    pub fn syncs(&self) -> usize {
         self.lock().syncs
     }
 
-    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+    pub fn paths(&self) -> Vec<PathBuf> {
         self.lock().names.keys().cloned().collect()
     }
 
-    pub(crate) fn content(&self, path: &Path) -> Vec<u8> {
+    pub fn content(&self, path: &Path) -> Vec<u8> {
         let state = self.lock();
         state.inodes[state.names[path]].current.clone()
     }
 
     /// Damages the disk: changes bytes without a write.
-    pub(crate) fn damage(&self, path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
+    pub fn damage(&self, path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
         let mut state = self.lock();
         let index = state.names[path];
         let inode = &mut state.inodes[index];
@@ -166,14 +148,15 @@ impl FaultDisk {
         inode.durable = inode.current.clone();
     }
 
-    pub(crate) fn delete(&self, path: &Path) {
+    pub fn delete(&self, path: &Path) {
         let mut state = self.lock();
         state.names.remove(path);
         state.durable_names.remove(path);
     }
 
     /// The disk as the next start of the machine finds it.
-    pub(crate) fn crash(&self, random: &mut Random) -> FaultDisk {
+    #[must_use]
+    pub fn crash(&self, random: &mut Random) -> FaultDisk {
         let mut state = self.lock();
         let mut names = state.durable_names.clone();
         for change in std::mem::take(&mut state.name_changes) {
@@ -201,7 +184,7 @@ impl FaultDisk {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn handle(&self, inode: usize) -> Box<dyn DiskFile> {
@@ -416,7 +399,7 @@ impl DiskFile for FaultFile {
         let mut state = self.disk.lock();
         state.called()?;
         let current = &state.inodes[self.inode].current;
-        let start = current.len().min(usize::try_from(offset).unwrap());
+        let start = current.len().min(file_offset(offset));
         let count = buffer.len().min(current.len() - start);
         buffer[..count].copy_from_slice(&current[start..start + count]);
         Ok(count)
@@ -424,7 +407,7 @@ impl DiskFile for FaultFile {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut state = self.disk.lock();
-        let offset = usize::try_from(offset).unwrap();
+        let offset = file_offset(offset);
         let fault = state.call();
         let bytes = match fault {
             None => bytes,
@@ -463,7 +446,7 @@ impl DiskFile for FaultFile {
         state.called()?;
         state.spend()?;
         let inode = &mut state.inodes[self.inode];
-        let size = usize::try_from(size).unwrap();
+        let size = file_offset(size);
         inode.current.truncate(size);
         inode.writes.push(Change::Truncate(size));
         Ok(())
@@ -474,6 +457,9 @@ impl DiskFile for FaultFile {
         let fault = state.call();
         state.spend()?;
         state.syncs += 1;
+        if state.forgotten_syncs {
+            return Ok(());
+        }
         let failing = state.failing_syncs || fault.is_some();
         let inode = &mut state.inodes[self.inode];
         let writes = std::mem::take(&mut inode.writes);
@@ -493,6 +479,11 @@ impl DiskFile for FaultFile {
         }
         Ok(())
     }
+}
+
+/// A simulated file is in memory, so its offsets fit.
+fn file_offset(offset: u64) -> usize {
+    usize::try_from(offset).expect("a file in memory is smaller than the address space")
 }
 
 /// `Vec::resize` is slow in a debug build, and this code runs often.
