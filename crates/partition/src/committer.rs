@@ -112,17 +112,22 @@ pub(crate) struct Committer {
     pub(crate) read_only_cause: Option<String>,
 }
 
+/// Fills the queue with commands that have arrived. Those that arrived during the last sync form the
+/// next group.
+pub(crate) fn receive(commands: &Receiver<Command>, queue: &mut VecDeque<Command>) {
+    while queue.len() < GROUP_COMMANDS_MAX
+        && let Ok(command) = commands.try_recv()
+    {
+        queue.push_back(command);
+    }
+}
+
 impl Committer {
     /// Calls steps until [`Store::close`](crate::Store::close) or until every sender is dropped.
     pub(crate) fn run(mut self, commands: &Receiver<Command>) {
         let mut queue = VecDeque::new();
         loop {
-            // The commands that arrived during the last sync form the next group.
-            while queue.len() < GROUP_COMMANDS_MAX
-                && let Ok(command) = commands.try_recv()
-            {
-                queue.push_back(command);
-            }
+            receive(commands, &mut queue);
             let received = match self.step(&mut queue, Instant::now()) {
                 Step::Next => continue,
                 Step::Stop(reply) => {
@@ -600,7 +605,7 @@ impl Committer {
         }
     }
 
-    fn close(self) -> Result<(), Error> {
+    pub(crate) fn close(self) -> Result<(), Error> {
         let last = self.log.close()?;
         self.health.set_durable(last);
         Ok(self.storage.flush()?)

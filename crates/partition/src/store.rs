@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use bytes::Bytes;
 use orrery_log::{
-    CommitLog, Disk, LocalLog, Log, LogOptions, MemoryLog, Position, SystemDisk, deferred_syncs,
+    CommitLog, DeferredSyncs, Disk, LocalLog, Log, LogOptions, MemoryLog, Position, SystemDisk,
+    deferred_syncs,
 };
 use orrery_model::{Failure, PartitionLsn};
 use orrery_regions::RegionId;
@@ -86,10 +87,19 @@ pub struct Store {
     commands: Arc<Sender<Command>>,
     health: Arc<Health>,
     /// The disk monitor and the scrub end when these senders are dropped.
-    _end_senders: [Sender<()>; 2],
+    _end_senders: Vec<Sender<()>>,
     _threads: Threads,
     /// The lock of the directory: no other process may open the directory while the store exists.
     _directory: Option<DataDirectory>,
+}
+
+/// What the threads of a store run, or the steps of a simulation.
+pub(crate) struct StoreParts {
+    pub(crate) committer: Committer,
+    pub(crate) commands: Receiver<Command>,
+    /// Positions whose state should be saved.
+    pub(crate) checkpoint_requests: Receiver<Position>,
+    pub(crate) deferred_syncs: Option<(Arc<dyn Disk>, DeferredSyncs)>,
 }
 
 impl Store {
@@ -134,7 +144,7 @@ impl Store {
         Store::start(storage, log, Some(directory), VecDeque::new(), options)
     }
 
-    /// Starts the threads over a state that lacks only the `pending` records of its log.
+    /// Starts the threads over a state that lacks only the `uncommitted` records of its log.
     pub(crate) fn start(
         storage: Storage,
         log: Option<(Log, Arc<dyn Disk>)>,
@@ -142,6 +152,76 @@ impl Store {
         uncommitted: VecDeque<LogRecord>,
         options: &StoreOptions,
     ) -> Result<Store, Error> {
+        let log_directory = directory.as_ref().map(DataDirectory::log);
+        let (store, parts) = Store::assemble(storage, log, log_directory, uncommitted, options)?;
+        let disk = store.log_location.as_ref().map(|(disk, _)| disk);
+        // The first call that may fail comes before the first thread, so a failed start leaves none.
+        let disk_monitor = match (disk, &directory) {
+            (Some(disk), Some(directory)) => Some(DiskMonitor::open(
+                directory.path().to_owned(),
+                &directory.watermark_path(),
+                disk,
+                &store.health,
+                options.maintenance,
+                Arc::downgrade(&store.commands),
+            )?),
+            _ => None,
+        };
+        let on_panic = options.maintenance.on_panic;
+        let mut threads = vec![
+            spawn_committer(
+                parts.committer,
+                parts.commands,
+                Arc::clone(&store.log_tail),
+                on_panic,
+            ),
+            spawn_checkpoint(
+                Arc::clone(&store.storage),
+                parts.checkpoint_requests,
+                Arc::downgrade(&store.commands),
+                on_panic,
+            ),
+        ];
+        threads.extend(parts.deferred_syncs.map(|(disk, syncs)| {
+            spawn_deferred_syncs(syncs, disk, Arc::downgrade(&store.commands))
+        }));
+        let (scrub_end, scrub_ended) = channel();
+        let (monitor_end, monitor_ended) = channel();
+        threads.extend(
+            disk_monitor.map(|disk_monitor| {
+                spawn("orrery-guard", move || disk_monitor.run(&monitor_ended))
+            }),
+        );
+        let scrub_location = store.log_location.clone();
+        if let Some((disk, log)) = scrub_location
+            && options.maintenance.scrub_bytes_per_second > 0
+        {
+            let scrub = Scrub {
+                storage: Arc::clone(&store.storage),
+                health: Arc::clone(&store.health),
+                log_tail: Arc::clone(&store.log_tail),
+                disk,
+                log,
+                bytes_per_second: options.maintenance.scrub_bytes_per_second,
+            };
+            threads.push(spawn("orrery-scrub", move || scrub.run(&scrub_ended)));
+        }
+        Ok(Store {
+            _end_senders: vec![monitor_end, scrub_end],
+            _threads: Threads(threads),
+            _directory: directory,
+            ..store
+        })
+    }
+
+    /// The store without its threads, and the parts that the threads run.
+    pub(crate) fn assemble(
+        storage: Storage,
+        log: Option<(Log, Arc<dyn Disk>)>,
+        log_directory: Option<PathBuf>,
+        uncommitted: VecDeque<LogRecord>,
+        options: &StoreOptions,
+    ) -> Result<(Store, StoreParts), Error> {
         let storage = Arc::new(storage);
         let (log, disk) = log.unzip();
         let multi = options.multi_write;
@@ -152,25 +232,20 @@ impl Store {
         let applied = applied_position(&storage)?;
         let appended = uncommitted.back().map_or(applied, |(last, _)| *last);
         let log_tail = Arc::new(LogTail::new(appended, applied, log.is_some()));
-        let log_location = disk
-            .clone()
-            .zip(directory.as_ref())
-            .map(|(disk, directory)| (disk, directory.log()));
         let (commands, command_receiver) = channel();
-        let commands = Arc::new(commands);
         // With `ApplyAfter::Written` the region of origin has the records durable, so this store may
         // apply its copies before their sync.
         let defers_syncs =
             options.apply_after == ApplyAfter::Written && options.durability == Durability::Sync;
-        let deferred = disk.clone().filter(|_| defers_syncs);
-        let deferred = deferred.map(|disk| (disk, deferred_syncs()));
-        let (deferred, deferred_thread) = deferred
-            .map(|(disk, (requests, syncs))| {
-                let thread = spawn_deferred_syncs(syncs, disk, Arc::downgrade(&commands));
-                (requests, thread)
+        let (requests, deferred_syncs) = disk
+            .clone()
+            .filter(|_| defers_syncs)
+            .map(|disk| {
+                let (requests, syncs) = deferred_syncs();
+                (requests, (disk, syncs))
             })
             .unzip();
-        let log: Box<dyn CommitLog> = match (log, deferred) {
+        let log: Box<dyn CommitLog> = match (log, requests) {
             (Some(log), Some(requests)) => {
                 Box::new(LocalLog::new(log).with_deferred_syncs(requests))
             }
@@ -180,17 +255,6 @@ impl Store {
         let (checkpoints, checkpoint_requests) = channel();
         let health = Arc::new(Health::default());
         health.set_durable(log.durable());
-        let disk_monitor = match (&disk, &directory) {
-            (Some(disk), Some(directory)) => Some(DiskMonitor::open(
-                directory.path().to_owned(),
-                &directory.watermark_path(),
-                disk,
-                &health,
-                options.maintenance,
-                Arc::downgrade(&commands),
-            )?),
-            _ => None,
-        };
         let watches = Arc::new(Watches::default());
         let batches = Arc::new(BatchCounter::default());
         let committer = Committer {
@@ -216,53 +280,26 @@ impl Store {
             is_refusing: false,
             read_only_cause: None,
         };
-        let on_panic = options.maintenance.on_panic;
-        let commit = spawn_committer(committer, command_receiver, Arc::clone(&log_tail), on_panic);
-        let state = Arc::clone(&storage);
-        let checkpoint = spawn_checkpoint(
-            state,
-            checkpoint_requests,
-            Arc::downgrade(&commands),
-            on_panic,
-        );
-        let scrub_location = log_location
-            .clone()
-            .filter(|_| options.maintenance.scrub_bytes_per_second > 0);
-        let (scrub_end, scrub_ended) = channel();
-        let scrub = scrub_location.map(|(disk, log)| {
-            let scrub = Scrub {
-                storage: Arc::clone(&storage),
-                health: Arc::clone(&health),
-                log_tail: Arc::clone(&log_tail),
-                disk,
-                log,
-                bytes_per_second: options.maintenance.scrub_bytes_per_second,
-            };
-            spawn("orrery-scrub", move || scrub.run(&scrub_ended))
-        });
-        let (monitor_end, monitor_ended) = channel();
-        let disk_monitor = disk_monitor
-            .map(|disk_monitor| spawn("orrery-guard", move || disk_monitor.run(&monitor_ended)));
-        Ok(Store {
+        let store = Store {
             storage,
             batches,
             watches,
             log_tail,
             multi,
-            log_location,
-            commands,
+            log_location: disk.zip(log_directory),
+            commands: Arc::new(commands),
             health,
-            _end_senders: [monitor_end, scrub_end],
-            _threads: Threads(
-                [commit, checkpoint]
-                    .into_iter()
-                    .chain(deferred_thread)
-                    .chain(disk_monitor)
-                    .chain(scrub)
-                    .collect(),
-            ),
-            _directory: directory,
-        })
+            _end_senders: Vec::new(),
+            _threads: Threads(Vec::new()),
+            _directory: None,
+        };
+        let parts = StoreParts {
+            committer,
+            commands: command_receiver,
+            checkpoint_requests,
+            deferred_syncs,
+        };
+        Ok((store, parts))
     }
 
     /// The visible version of a document.

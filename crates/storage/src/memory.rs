@@ -22,6 +22,13 @@ impl MemoryEngine {
         }
     }
 
+    /// An engine that begins with the contents of a snapshot.
+    pub(crate) fn of(snapshot: &MemorySnapshot) -> MemoryEngine {
+        MemoryEngine {
+            maps: RwLock::new(snapshot.maps.clone()),
+        }
+    }
+
     pub(crate) fn get(&self, space: KeyspaceId, key: &[u8]) -> Option<Bytes> {
         let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
         maps[usize::from(space.0)].get(key).cloned()

@@ -54,6 +54,17 @@ impl Storage {
         }
     }
 
+    /// A store in memory that begins with the contents of a snapshot of another store in memory: what
+    /// a simulation finds after a crash. `None` if the other store is on disk.
+    pub fn in_memory_of(snapshot: &Snapshot) -> Option<Storage> {
+        match &snapshot.engine {
+            EngineSnapshot::Disk(_) => None,
+            EngineSnapshot::Memory(memory) => Some(Storage {
+                engine: StorageEngine::Memory(MemoryEngine::of(memory)),
+            }),
+        }
+    }
+
     /// The newest value of a key.
     pub fn get(&self, space: KeyspaceId, key: &[u8]) -> Result<Option<Bytes>, Error> {
         match &self.engine {
