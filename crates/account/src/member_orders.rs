@@ -1,7 +1,7 @@
 //! Orders that add regions to the account or remove them while the account is in use.
 //!
 //! In an account with one write region, a removal is one record. In a multi-write account, a region
-//! that leaves has a stream of its own, which must end first: see `driver/multi_write_members.rs`.
+//! that leaves has a stream of its own, which must end first: see `driver/every_region/members.rs`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

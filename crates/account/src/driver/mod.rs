@@ -13,22 +13,14 @@
 //! log. It demotes the engine before any message leaves that could make another region the write
 //! region.
 
-mod account_log;
 mod diverged_suffix;
-mod install;
-mod multi_write;
-mod multi_write_account;
-mod multi_write_install;
-mod multi_write_members;
-mod multi_write_pages;
+mod every_region;
+mod one_region;
 mod pages;
-mod partition_failover;
 mod peer_announcer;
 mod region_directory;
 mod shared_replica;
 mod snapshot_transfer;
-mod staleness;
-mod stream_replication;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,19 +39,18 @@ use orrery_regions::{
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-pub(crate) use self::account_log::AccountLog;
 pub(crate) use self::diverged_suffix::DivergedSuffix;
 use self::diverged_suffix::{READ_BYTES, SuffixRead, suffix_lines};
-pub(crate) use self::multi_write::{MultiWriteDriver, MultiWriteStart};
-pub(crate) use self::multi_write_account::propose;
+pub(crate) use self::every_region::{
+    AccountLog, MultiWriteDriver, MultiWriteStart, StalenessView, propose,
+};
+pub(crate) use self::one_region::{StreamReplication, refusal};
 use self::pages::PendingPulls;
 use self::peer_announcer::PeerAnnouncer;
 pub(crate) use self::region_directory::{RegionDirectory, RegionMetadata};
 use self::shared_replica::is_data;
 pub(crate) use self::shared_replica::{SharedReplica, millis_since};
 use self::snapshot_transfer::{SnapshotExchange, SnapshotTransfers};
-pub(crate) use self::staleness::StalenessView;
-pub(crate) use self::stream_replication::{StreamReplication, refusal};
 use crate::codec::decode_note;
 use crate::link::{Inbox, Links};
 use crate::{LinkFrame, Region};

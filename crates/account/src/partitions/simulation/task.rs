@@ -1,4 +1,4 @@
-//! The task of a region: what the real one does (`driver/multi.rs`, `driver/mesh_account.rs`), in the same order.
+//! The task of a region: what the real one does (`driver/every_region`), in the same order.
 
 use orrery_engine::AccessTable;
 use orrery_regions::{

@@ -5,6 +5,14 @@
 //! streams, with the items, in a [`MultiWriteReplica`] over the log of the store. The engine takes
 //! writes all the time; the task sends its records to the other regions and merges theirs.
 
+mod account_log;
+mod account_stream;
+mod copies;
+mod members;
+mod pages;
+mod partition_failover;
+mod staleness;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,18 +27,20 @@ use orrery_regions::{
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, sleep_until};
 
-use super::account_log::AccountLog;
-use super::diverged_suffix::DivergedSuffix;
-use super::multi_write_account::HubWriter;
-use super::multi_write_pages::{GATHER, HeldStreamPull};
-use super::pages::PendingPulls;
-use super::partition_failover::PartitionFailoverTask;
-use super::peer_announcer::PeerAnnouncer;
-use super::region_directory::RegionDirectory;
-use super::shared_replica::SharedReplica;
-use super::snapshot_transfer::{SnapshotExchange, SnapshotTransfers};
-use super::staleness::Staleness;
-use super::{REFUSAL_PATIENCE, RETRY_MS, TICK, kept_bytes_max};
+pub(crate) use self::account_log::AccountLog;
+use self::account_stream::HubWriter;
+pub(crate) use self::account_stream::propose;
+use self::pages::{GATHER, HeldStreamPull};
+use self::partition_failover::PartitionFailoverTask;
+use self::staleness::Staleness;
+pub(crate) use self::staleness::StalenessView;
+use crate::driver::diverged_suffix::DivergedSuffix;
+use crate::driver::pages::PendingPulls;
+use crate::driver::peer_announcer::PeerAnnouncer;
+use crate::driver::region_directory::RegionDirectory;
+use crate::driver::shared_replica::SharedReplica;
+use crate::driver::snapshot_transfer::{SnapshotExchange, SnapshotTransfers};
+use crate::driver::{REFUSAL_PATIENCE, RETRY_MS, TICK, kept_bytes_max};
 use crate::link::{Inbox, Links};
 use crate::partitions::FailoverBoard;
 use crate::{LinkFrame, Region};
@@ -42,41 +52,41 @@ const MERGE_BYTES: u64 = 128 * 1024;
 const UPKEEP: Duration = Duration::from_secs(1);
 
 pub(crate) struct MultiWriteDriver {
-    pub(super) shared: Arc<SharedReplica>,
-    pub(super) region: Arc<Region>,
-    pub(super) engine: Arc<Engine>,
-    pub(super) options: EngineOptions,
-    pub(super) links: Links,
+    shared: Arc<SharedReplica>,
+    region: Arc<Region>,
+    engine: Arc<Engine>,
+    options: EngineOptions,
+    links: Links,
     inbox: Inbox,
-    pub(super) directory: RegionDirectory,
-    pub(super) log: AccountLog,
-    pub(super) replica: MultiWriteReplica,
-    pub(super) reader: StreamReader,
-    pub(super) kept_bytes_max: Option<u64>,
+    directory: RegionDirectory,
+    log: AccountLog,
+    replica: MultiWriteReplica,
+    reader: StreamReader,
+    kept_bytes_max: Option<u64>,
     /// Records of the account stream that wait for earlier records.
-    pub(super) unappended: BTreeMap<Sequence, StreamRecord>,
+    unappended: BTreeMap<Sequence, StreamRecord>,
     /// Pulls for the account stream.
-    pub(super) pages: PendingPulls,
+    pages: PendingPulls,
     announcer: PeerAnnouncer,
-    pub(super) snapshot_transfers: SnapshotTransfers,
+    snapshot_transfers: SnapshotTransfers,
     /// Whether the store will wake the task at its next commit.
-    pub(super) is_listening: Arc<AtomicBool>,
+    is_listening: Arc<AtomicBool>,
     /// Pulls for a stream that wait for records.
-    pub(super) waiting_pulls: BTreeMap<(RegionId, StreamId), HeldStreamPull>,
+    waiting_pulls: BTreeMap<(RegionId, StreamId), HeldStreamPull>,
     /// The record that added this region, until the region may write.
-    pub(super) joining: Option<Sequence>,
+    joining: Option<Sequence>,
     /// In the hub: the hub's progress at the time of each addition whose copy is not complete.
-    pub(super) progress_at_addition: BTreeMap<RegionId, VersionVector>,
-    pub(super) diverged_suffix: Arc<Mutex<DivergedSuffix>>,
+    progress_at_addition: BTreeMap<RegionId, VersionVector>,
+    diverged_suffix: Arc<Mutex<DivergedSuffix>>,
     /// When the last page of records was sent, and whether that is so recent that records gather.
-    pub(super) last_page_sent: Instant,
+    last_page_sent: Instant,
     is_gathering: bool,
     last_upkeep: Instant,
     /// Present in an account with failover per partition.
-    pub(super) partitions: Option<PartitionFailoverTask>,
+    partitions: Option<PartitionFailoverTask>,
     /// Present in an account at bounded staleness.
     staleness: Option<Staleness>,
-    pub(super) broken: Option<String>,
+    broken: Option<String>,
 }
 
 /// The parts of a region that its driver needs besides the engine.
@@ -92,13 +102,13 @@ pub(crate) struct MultiWriteStart {
 }
 
 /// The streams over one engine.
-pub(super) struct EngineStreams {
-    pub(super) reader: StreamReader,
-    pub(super) replica: MultiWriteReplica,
+struct EngineStreams {
+    reader: StreamReader,
+    replica: MultiWriteReplica,
 }
 
 impl EngineStreams {
-    pub(super) fn open(
+    fn open(
         engine: &Engine,
         directory: &RegionDirectory,
         shared: &Arc<SharedReplica>,

@@ -8,13 +8,13 @@ use orrery_engine::{Engine, EngineOptions, ReplicationRole};
 use orrery_partition::{Error, Position, SnapshotStream};
 use orrery_regions::{Millis, RegionId, Sequence};
 
-use super::region_directory::RegionDirectory;
-use super::shared_replica::SharedReplica;
-use super::snapshot_transfer::{
+use crate::LinkFrame;
+use crate::driver::region_directory::RegionDirectory;
+use crate::driver::shared_replica::SharedReplica;
+use crate::driver::snapshot_transfer::{
     ReceivedSnapshot, SnapshotExchange, SnapshotTransfers, discard_engine,
 };
-use super::{Driver, head_of, subscribe};
-use crate::LinkFrame;
+use crate::driver::{Driver, head_of, subscribe};
 
 impl SnapshotExchange for Driver {
     fn snapshot_transfers(&mut self) -> &mut SnapshotTransfers {
@@ -56,7 +56,7 @@ impl SnapshotExchange for Driver {
 
 impl Driver {
     /// Repeats unanswered snapshot requests, and requests a snapshot during log repair.
-    pub(super) fn request_snapshot(&mut self, now: Millis) {
+    pub(in crate::driver) fn request_snapshot(&mut self, now: Millis) {
         if self.snapshot_transfers.is_receiving() {
             return self.retry_snapshot(now);
         }
@@ -69,7 +69,7 @@ impl Driver {
     }
 
     /// Replaces this region's state by a snapshot.
-    pub(super) async fn install(&mut self, snapshot: ReceivedSnapshot) {
+    pub(in crate::driver) async fn install(&mut self, snapshot: ReceivedSnapshot) {
         let head = head_of(Some(snapshot.note.clone()), Sequence(snapshot.position.0));
         // The replica may have changed since the snapshot began to arrive, so it is asked once
         // more.

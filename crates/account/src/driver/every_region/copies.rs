@@ -13,15 +13,15 @@ use orrery_engine::{Engine, EngineOptions, ReplicationRole, StreamRead};
 use orrery_partition::{Error, Position, SnapshotStream};
 use orrery_regions::{Millis, RegionId, Sequence, StreamId};
 
+use super::EngineStreams;
 use super::MultiWriteDriver;
-use super::multi_write::EngineStreams;
-use super::region_directory::RegionDirectory;
-use super::shared_replica::SharedReplica;
-use super::snapshot_transfer::{
-    ReceivedSnapshot, SnapshotExchange, SnapshotTransfers, discard_engine,
-};
 use crate::LinkFrame;
 use crate::codec::{decode_progress, encode_progress};
+use crate::driver::region_directory::RegionDirectory;
+use crate::driver::shared_replica::SharedReplica;
+use crate::driver::snapshot_transfer::{
+    ReceivedSnapshot, SnapshotExchange, SnapshotTransfers, discard_engine,
+};
 
 /// Bytes of own records that are merged in one batch.
 const MERGE_BYTES: usize = 4 * 1024 * 1024;

@@ -12,7 +12,7 @@ use orrery_model::Failure;
 use orrery_partition::note_record;
 use orrery_regions::{Consistency, Sequence, WriteRefusal};
 
-use super::shared_replica::{InFlightGroup, SharedReplica};
+use crate::driver::shared_replica::{InFlightGroup, SharedReplica};
 
 /// The time after which a client repeats a write that would exceed the staleness bound.
 const BOUND_RETRY_MS: u64 = 100;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use orrery_engine::{AccessTable, Engine};
 use orrery_regions::{MultiWriteReplica, RegionId, StreamRecord};
 
-use super::multi_write_account::propose;
-use super::shared_replica::SharedReplica;
+use super::account_stream::propose;
 use crate::codec::encode_move;
+use crate::driver::shared_replica::SharedReplica;
 use crate::partitions::{FailoverBoard, PartitionFailover, RegionView};
 use crate::{LinkFrame, PartitionsFrame};
 

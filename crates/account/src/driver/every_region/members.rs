@@ -21,7 +21,7 @@ use orrery_regions::{
 };
 
 use super::MultiWriteDriver;
-use super::diverged_suffix::{READ_BYTES, SuffixRead, suffix_lines};
+use crate::driver::diverged_suffix::{READ_BYTES, SuffixRead, suffix_lines};
 
 impl MultiWriteDriver {
     /// Prepares for a record with these members before the record is applied. False after a

@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::MultiWriteDriver;
-use super::shared_replica::SharedReplica;
 use crate::LinkFrame;
 use crate::codec::decode_move;
+use crate::driver::shared_replica::SharedReplica;
 
 /// For a majority to make a catalogue change durable.
 const CATALOGUE_PATIENCE: Duration = Duration::from_secs(10);
@@ -89,7 +89,7 @@ pub(crate) fn propose(
     let now = shared.now();
     let mut core = shared.lock();
     let written = core.replica.write(now, data);
-    let record = written.map_err(super::refusal)?;
+    let record = written.map_err(crate::driver::refusal)?;
     let sequence = record.sequence;
     // The waiter and the record are stored under the lock that gave the record its sequence, so
     // that the task finds both or neither.
