@@ -11,9 +11,8 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::driver::{
-    AccountLog, DivergedSuffix, Driver, MultiWriteDriver, MultiWriteStart, RETRY_MS,
-    RegionDirectory, RegionMetadata, ReplicaStart, SharedReplica, SingleStart, account_replica,
-    engine_directory, replica_of,
+    self, AccountStream, DivergedSuffix, DriverParts, RETRY_MS, RegionDirectory, RegionMetadata,
+    ReplicaStart, SharedReplica, kept_bytes_max,
 };
 use crate::link::{Inbox, Links, PeerError, RemoteLinks};
 use crate::partitions::FailoverBoard;
@@ -298,7 +297,7 @@ impl Account {
             ..engine
         };
         let opening = EngineOptions {
-            directory: engine_directory(&region_directory),
+            directory: region_directory.side(region_directory.metadata.side),
             ..options.clone()
         };
         // The engine starts as a follower; the region's driver makes it the writer once the replica
@@ -316,15 +315,12 @@ impl Account {
             settings: self.settings,
             begun: self.begun,
         };
-        let mut account_log = None;
-        let replica = if self.multi_write {
-            let log = AccountLog::open(region_directory.path()).map_err(failed)?;
-            let replica = account_replica(&engine, &log, start);
-            account_log = Some(log);
-            replica
+        let stream = if self.multi_write {
+            AccountStream::own_log(region_directory.path()).map_err(failed)?
         } else {
-            replica_of(&engine, start).map_err(failed)?
+            AccountStream::EngineLog
         };
+        let replica = stream.replica(&engine, start).map_err(failed)?;
         let known = replica.members();
         if known.all().next().is_some() && known.per_partition != self.per_partition {
             return Err(StartError::Unsupported(OTHER_MODE));
@@ -356,29 +352,18 @@ impl Account {
         }
         locals.push(Arc::clone(&local));
         drop(locals);
-        let (links, stop) = ((links, inbox), self.stop.subscribe());
-        if let Some(log) = account_log {
-            let start = MultiWriteStart {
-                options,
-                directory: region_directory,
-                log,
-                diverged_suffix,
-                kept_bytes_max: self.kept_bytes_max,
-                board,
-            };
-            let driver = MultiWriteDriver::new(shared, region, links, start).map_err(failed)?;
-            tokio::spawn(driver.run(stop));
-        } else {
-            let start = SingleStart {
-                options,
-                directory: region_directory,
-                diverged_suffix,
-                kept_bytes_max: self.kept_bytes_max,
-                is_new,
-            };
-            let driver = Driver::new(shared, region, links, start);
-            tokio::spawn(driver.run(stop));
-        }
+        let parts = DriverParts {
+            shared,
+            region,
+            links: (links, inbox),
+            options,
+            kept_bytes_max: kept_bytes_max(&region_directory, self.kept_bytes_max),
+            directory: region_directory,
+            diverged_suffix,
+            board,
+            is_new,
+        };
+        driver::spawn(stream, parts, self.stop.subscribe()).map_err(failed)?;
         Ok(local)
     }
 }

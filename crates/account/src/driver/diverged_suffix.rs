@@ -4,9 +4,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use orrery_partition::Error;
 use orrery_regions::{Sequence, StreamId};
+
+use super::Driver;
 
 /// Bytes of records that are converted to lines at a time.
 pub(super) const READ_BYTES: usize = 1024 * 1024;
@@ -110,6 +113,31 @@ impl DivergedSuffix {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
+    }
+}
+
+impl<S> Driver<S> {
+    /// Saves the records of a diverged suffix, which are durable when this returns true. After a
+    /// failure the region stays as it is: no snapshot may replace a state whose acknowledged writes
+    /// are saved nowhere else.
+    pub(super) fn save_diverged(&mut self, lines: Result<Vec<String>, Error>) -> bool {
+        let saved = lines.map_err(|error| format!("false progress cannot be read: {error}"));
+        let saved = saved.and_then(|lines| {
+            let count = lines.len();
+            let suffix = self.diverged_suffix.lock();
+            let saved = suffix.unwrap_or_else(PoisonError::into_inner).add(lines);
+            let saved = saved.map_err(|error| format!("false progress cannot be saved: {error}"));
+            saved.map(|()| count)
+        });
+        match saved {
+            Ok(changes) => tracing::warn!(
+                region = self.region.name(),
+                changes,
+                "this region had acknowledged what the history does not have; it is kept as false progress"
+            ),
+            Err(ref cause) => self.break_down(cause),
+        }
+        saved.is_ok()
     }
 }
 

@@ -1,21 +1,20 @@
 //! A region that is too far behind, or has a diverged state, gets the whole state of another
 //! region: it requests the state piece by piece, fills a directory beside its own, and replaces its
-//! state in one step.
+//! state in one step (`install.rs`).
 //!
-//! Both drivers transfer snapshots in the same way. They differ in the metadata of a state (the
-//! note), in the states that they accept, and in the installation.
+//! The transfer is the same in every account. Accounts differ in the metadata of a state (the note)
+//! and in the states that they accept: see [`SnapshotRules`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use orrery_engine::{Engine, EngineOptions, ReplicationRole};
+use orrery_engine::{Engine, EngineOptions};
 use orrery_partition::{Error, Position, SnapshotChunk, SnapshotInstaller, SnapshotStream};
 use orrery_regions::{Millis, RegionId};
 
+use super::Driver;
 use super::region_directory::RegionDirectory;
-use super::shared_replica::SharedReplica;
 use crate::{LinkFrame, SnapshotFrame};
 
 const PIECE_BYTES: usize = 1024 * 1024;
@@ -24,7 +23,6 @@ const RETRY_MS: u64 = 1_000;
 const PATIENCE_MS: u64 = 15_000;
 /// The limit of outgoing transfers at a time; the oldest transfer is dropped first.
 const OUTGOING_MAX: usize = 8;
-const DISCARD_RETRY: Duration = Duration::from_millis(100);
 
 /// The snapshot transfers of a region, in both directions.
 #[derive(Default)]
@@ -54,7 +52,7 @@ struct IncomingSnapshot {
 
 /// The state of another region in the directory beside the current one.
 pub(super) struct ReceivedSnapshot {
-    installer: SnapshotInstaller,
+    pub(super) installer: SnapshotInstaller,
     pub(super) position: Position,
     pub(super) note: Bytes,
 }
@@ -70,28 +68,47 @@ impl SnapshotTransfers {
     }
 }
 
-/// A driver whose region sends snapshots of its state and receives those of other regions.
-pub(super) trait SnapshotExchange {
-    fn snapshot_transfers(&mut self) -> &mut SnapshotTransfers;
-    fn shared(&self) -> &SharedReplica;
-    fn engine(&self) -> &Engine;
-    fn options(&self) -> &EngineOptions;
-    fn directory(&self) -> &RegionDirectory;
-    fn send(&self, to: RegionId, frame: LinkFrame);
+/// Which states a region gives and takes, and what makes a copy the region's state.
+pub(super) trait SnapshotRules {
     /// The metadata of a state of this region, which the receiver checks first; none if this region
     /// sends none now.
     fn describe(&self, stream: &SnapshotStream) -> Result<Option<Bytes>, Error>;
+
     /// Whether a snapshot may replace this region's state.
     fn accepts(&mut self, position: Position, note: &Bytes) -> bool;
 
+    /// Requests a snapshot if the state is not part of the history. Called while no transfer to this
+    /// region is in progress.
+    fn request_snapshot(&mut self, now: Millis);
+
+    /// Brings what only this region has into a copy that is about to replace the state.
+    async fn complete_copy(&mut self, copy: &Arc<Engine>) -> Result<(), String>;
+
+    /// Continues with the copy, which has taken the place of the old engine.
+    async fn attach(&mut self, old: &Engine, position: Position, note: Bytes) -> Result<(), Error>;
+}
+
+impl<S> Driver<S>
+where
+    Driver<S>: SnapshotRules,
+{
+    /// Repeats an unanswered request, or begins a transfer if the state needs one.
+    pub(super) fn tick_copy(&mut self, now: Millis) {
+        if self.snapshot_transfers.is_receiving() {
+            self.retry_snapshot(now);
+        } else {
+            self.request_snapshot(now);
+        }
+    }
+
     /// Begins a transfer, unless one is in progress.
-    fn fetch_snapshot(&mut self, from: RegionId) {
-        if self.snapshot_transfers().is_receiving() {
+    pub(super) fn fetch_snapshot(&mut self, from: RegionId) {
+        if self.snapshot_transfers.is_receiving() {
             return;
         }
-        let now = self.shared().now();
+        let now = self.shared.now();
         let copy = now.0;
-        self.snapshot_transfers().incoming = Some(IncomingSnapshot {
+        self.snapshot_transfers.incoming = Some(IncomingSnapshot {
             copy,
             from,
             received: None,
@@ -104,11 +121,11 @@ pub(super) trait SnapshotExchange {
 
     /// Repeats the last request if its answer is overdue.
     fn retry_snapshot(&mut self, now: Millis) {
-        let Some(incoming) = &mut self.snapshot_transfers().incoming else {
+        let Some(incoming) = &mut self.snapshot_transfers.incoming else {
             return;
         };
         if now.since(incoming.progressed_at) >= PATIENCE_MS {
-            self.snapshot_transfers().incoming = None;
+            self.snapshot_transfers.incoming = None;
         } else if now.since(incoming.asked) >= RETRY_MS {
             incoming.asked = now;
             let IncomingSnapshot {
@@ -123,7 +140,7 @@ pub(super) trait SnapshotExchange {
     }
 
     /// Handles a frame of a transfer; returns the received snapshot once it is complete.
-    fn take_snapshot_frame(
+    pub(super) fn take_snapshot_frame(
         &mut self,
         from: RegionId,
         frame: SnapshotFrame,
@@ -132,10 +149,8 @@ pub(super) trait SnapshotExchange {
             SnapshotFrame::Ask { copy } => self.begin_sending(from, copy),
             SnapshotFrame::Next { copy, piece } => self.send_piece(from, copy, piece),
             SnapshotFrame::NotFound { copy } => {
-                let snapshot_transfers = self.snapshot_transfers();
-                snapshot_transfers
-                    .incoming
-                    .take_if(|incoming| incoming.copy == copy);
+                let incoming = &mut self.snapshot_transfers.incoming;
+                incoming.take_if(|incoming| incoming.copy == copy);
             }
             SnapshotFrame::Metadata {
                 copy,
@@ -152,11 +167,7 @@ pub(super) trait SnapshotExchange {
                 let is_ours = |incoming: &mut IncomingSnapshot| {
                     (incoming.copy, incoming.from, incoming.next) == (copy, from, pieces)
                 };
-                return self
-                    .snapshot_transfers()
-                    .incoming
-                    .take_if(is_ours)?
-                    .received;
+                return self.snapshot_transfers.incoming.take_if(is_ours)?.received;
             }
         }
         None
@@ -166,10 +177,10 @@ pub(super) trait SnapshotExchange {
         let is_known = |(region, outgoing): &(RegionId, OutgoingSnapshot)| {
             *region == to && outgoing.copy == copy
         };
-        if self.snapshot_transfers().outgoing.iter().any(is_known) {
+        if self.snapshot_transfers.outgoing.iter().any(is_known) {
             return;
         }
-        let begun = self.engine().snapshot_stream().and_then(|stream| {
+        let begun = self.engine.snapshot_stream().and_then(|stream| {
             let note = self.describe(&stream)?;
             Ok(note.map(|note| (stream, note)))
         });
@@ -181,7 +192,7 @@ pub(super) trait SnapshotExchange {
             }
         };
         let position = stream.position().0;
-        let outgoing = &mut self.snapshot_transfers().outgoing;
+        let outgoing = &mut self.snapshot_transfers.outgoing;
         outgoing.retain(|(region, _)| *region != to);
         if outgoing.len() >= OUTGOING_MAX {
             outgoing.remove(0);
@@ -205,8 +216,7 @@ pub(super) trait SnapshotExchange {
         let is_asked = |(region, outgoing): &&mut (RegionId, OutgoingSnapshot)| {
             *region == to && outgoing.copy == copy
         };
-        let Some((_, outgoing)) = self.snapshot_transfers().outgoing.iter_mut().find(is_asked)
-        else {
+        let Some((_, outgoing)) = self.snapshot_transfers.outgoing.iter_mut().find(is_asked) else {
             return self.send(to, LinkFrame::Snapshot(SnapshotFrame::NotFound { copy }));
         };
         // The next piece is read only once. A repeated request gets the stored frame again, because
@@ -244,22 +254,18 @@ pub(super) trait SnapshotExchange {
         let is_expected = |incoming: &IncomingSnapshot| {
             (incoming.copy, incoming.from) == (copy, from) && incoming.received.is_none()
         };
-        if !self
-            .snapshot_transfers()
-            .incoming
-            .as_ref()
-            .is_some_and(is_expected)
-        {
+        let incoming = self.snapshot_transfers.incoming.as_ref();
+        if !incoming.is_some_and(is_expected) {
             return;
         }
         if !self.accepts(position, &note) {
-            self.snapshot_transfers().incoming = None;
+            self.snapshot_transfers.incoming = None;
             return;
         }
-        let now = self.shared().now();
-        match install_beside(self.options(), beside(self.directory()), position) {
+        let now = self.shared.now();
+        match install_beside(&self.options, beside(&self.directory), position) {
             Ok(installer) => {
-                if let Some(incoming) = &mut self.snapshot_transfers().incoming {
+                if let Some(incoming) = &mut self.snapshot_transfers.incoming {
                     incoming.received = Some(ReceivedSnapshot {
                         installer,
                         position,
@@ -272,7 +278,7 @@ pub(super) trait SnapshotExchange {
             }
             Err(error) => {
                 tracing::error!(%error, "a copy of another region cannot be begun");
-                self.snapshot_transfers().incoming = None;
+                self.snapshot_transfers.incoming = None;
             }
         }
     }
@@ -284,8 +290,8 @@ pub(super) trait SnapshotExchange {
         piece: u64,
         entries: Option<SnapshotChunk>,
     ) {
-        let now = self.shared().now();
-        let Some(incoming) = self.snapshot_transfers().incoming.as_mut() else {
+        let now = self.shared.now();
+        let Some(incoming) = self.snapshot_transfers.incoming.as_mut() else {
             return;
         };
         let is_next = (incoming.copy, incoming.from, incoming.next) == (copy, from, piece);
@@ -295,7 +301,7 @@ pub(super) trait SnapshotExchange {
         };
         if let Err(error) = snapshot.installer.add(entries) {
             tracing::error!(%error, "a copy of another region cannot be written");
-            self.snapshot_transfers().incoming = None;
+            self.snapshot_transfers.incoming = None;
             return;
         }
         incoming.next += 1;
@@ -306,23 +312,9 @@ pub(super) trait SnapshotExchange {
             LinkFrame::Snapshot(SnapshotFrame::Next { copy, piece }),
         );
     }
-
-    /// Opens a received snapshot beside this region's state, which stays in use.
-    fn open_snapshot(
-        &self,
-        snapshot: ReceivedSnapshot,
-        role: ReplicationRole,
-    ) -> Result<Arc<Engine>, Error> {
-        let options = EngineOptions {
-            directory: beside(self.directory()),
-            ..self.options().clone()
-        };
-        let store = snapshot.installer.finish()?;
-        Engine::with_store(store, options, role)
-    }
 }
 
-fn beside(directory: &RegionDirectory) -> Option<PathBuf> {
+pub(super) fn beside(directory: &RegionDirectory) -> Option<PathBuf> {
     directory.side(directory.metadata.side ^ 1)
 }
 
@@ -341,23 +333,7 @@ fn install_beside(
     Engine::install_snapshot(&options, position)
 }
 
-/// Drops an engine once no request uses it, and removes its directory. The engine is not closed: a
-/// close would write its whole state, for a directory that is removed anyway, and would never end
-/// if the files are gone already.
-pub(super) async fn discard_engine(mut engine: Arc<Engine>, directory: Option<PathBuf>) {
-    loop {
-        match Arc::try_unwrap(engine) {
-            Ok(alone) => break drop(alone),
-            Err(held) => engine = held,
-        }
-        tokio::time::sleep(DISCARD_RETRY).await;
-    }
-    if let Some(path) = &directory {
-        clear(path);
-    }
-}
-
-fn clear(path: &Path) {
+pub(super) fn clear(path: &Path) {
     if let Err(error) = std::fs::remove_dir_all(path)
         && error.kind() != std::io::ErrorKind::NotFound
     {

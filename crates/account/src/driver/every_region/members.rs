@@ -12,18 +12,18 @@
 //! change.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 
 use orrery_engine::{ReplicationRole, StreamRead};
-use orrery_partition::stream_record_json_lines;
+use orrery_partition::{Error, stream_record_json_lines};
 use orrery_regions::{
     MemberStatus, Membership, RegionId, Sequence, StreamEnd, StreamId, StreamRecord,
 };
 
-use super::MultiWriteDriver;
+use super::EveryRegionWrites;
+use crate::driver::Driver;
 use crate::driver::diverged_suffix::{READ_BYTES, SuffixRead, suffix_lines};
 
-impl MultiWriteDriver {
+impl Driver<EveryRegionWrites> {
     /// Prepares for a record with these members before the record is applied. False after a
     /// failure.
     pub(super) async fn prepare_members(&mut self, members: &Membership) -> bool {
@@ -32,7 +32,8 @@ impl MultiWriteDriver {
             self.stop_writing().await;
             // The progress in which this region reports the record as applied must include its
             // whole stream: the hub ends the stream there.
-            self.replica
+            self.strategy
+                .replica
                 .applied(own, self.engine.version_vector().of(own));
         }
         let known = self.shared.lock().replica.metadata().members.ends;
@@ -51,25 +52,27 @@ impl MultiWriteDriver {
     /// Carries out the applied membership of the account stream.
     pub(super) fn follow_members(&mut self) {
         let head = self.shared.lock().replica.metadata();
-        let records = self.log.records();
+        let records = self.strategy.log.records();
         let applied = |what: &dyn Fn(&Membership) -> bool| since(records, head.sequence, what);
         let me = self.shared.me;
         let ends = stream_ends(&head.members, |region| {
             applied(&|members| members.get(region).is_some())
         });
-        self.replica.set_members(head.members.all().collect(), ends);
+        self.strategy
+            .replica
+            .set_members(head.members.all().collect(), ends);
         self.engine.set_epoch(head.lineage.newest());
         if head.members.get(me).is_none() {
-            self.joining = None;
+            self.strategy.joining = None;
             return;
         }
         let added = applied(&|members| members.get(me).is_some());
         // Before the first members existed, no region could have forgotten a version.
         let is_founder = added <= Sequence(1);
         let is_joining = !is_founder && self.directory.metadata.joined != added;
-        if is_joining && self.joining != Some(added) {
-            self.joining = Some(added);
-            self.replica.join(added);
+        if is_joining && self.strategy.joining != Some(added) {
+            self.strategy.joining = Some(added);
+            self.strategy.replica.join(added);
         }
     }
 
@@ -78,15 +81,15 @@ impl MultiWriteDriver {
         // Only the applied members count, because `follow_members` has carried those out.
         let members = self.shared.lock().replica.metadata().members;
         let is_whole = !self.needs_snapshot() && self.broken.is_none();
-        if !is_whole || !members.is_voter(self.shared.me) || !self.replica.can_write() {
+        if !is_whole || !members.is_voter(self.shared.me) || !self.strategy.replica.can_write() {
             return false;
         }
         // The join is saved before the first write: after a restart the region must not wait for
         // the other members again.
-        if let Some(joined) = self.joining.take()
+        if let Some(joined) = self.strategy.joining.take()
             && let Err(error) = self.directory.set_joined(joined)
         {
-            self.joining = Some(joined);
+            self.strategy.joining = Some(joined);
             self.break_down(&error.to_string());
             return false;
         }
@@ -129,12 +132,12 @@ impl MultiWriteDriver {
         let mut core = self.shared.lock();
         if !core.replica.is_write_region() {
             core.copied.clear();
-            self.progress_at_addition.clear();
+            self.strategy.progress_at_addition.clear();
             return;
         }
         let head = core.replica.metadata();
         let voters: Vec<RegionId> = head.members.voters().collect();
-        let records = self.log.records();
+        let records = self.strategy.log.records();
         for member in &head.members.regions {
             let id = member.id;
             let has_standing = |members: &Membership| {
@@ -143,12 +146,17 @@ impl MultiWriteDriver {
             };
             let since = || since(records, head.sequence, &has_standing);
             let last = match member.status {
-                MemberStatus::Leaving => self.replica.leaving_stream_end(id, since(), &voters),
-                MemberStatus::Lost => self.replica.lost_stream_end(id, since(), &voters),
+                MemberStatus::Leaving => {
+                    self.strategy
+                        .replica
+                        .leaving_stream_end(id, since(), &voters)
+                }
+                MemberStatus::Lost => self.strategy.replica.lost_stream_end(id, since(), &voters),
                 MemberStatus::Learner => {
-                    let progress = self.progress_at_addition.entry(id);
-                    let progress = progress.or_insert_with(|| self.replica.progress().clone());
-                    let is_copied = self.replica.has(id, progress);
+                    let progress = self.strategy.progress_at_addition.entry(id);
+                    let progress =
+                        progress.or_insert_with(|| self.strategy.replica.progress().clone());
+                    let is_copied = self.strategy.replica.has(id, progress);
                     if is_copied && !core.copied.contains(&id) {
                         core.copied.push(id);
                     }
@@ -156,7 +164,7 @@ impl MultiWriteDriver {
                 }
                 MemberStatus::Voter => {
                     core.copied.retain(|copied| *copied != id);
-                    self.progress_at_addition.remove(&id);
+                    self.strategy.progress_at_addition.remove(&id);
                     None
                 }
             };
@@ -173,42 +181,26 @@ impl MultiWriteDriver {
 
     /// Saves the diverged records for operators before the state that has them is replaced.
     fn keep_diverged_suffix(&mut self, ends: &[(RegionId, Sequence)]) -> bool {
-        let mut lines = Vec::new();
-        for (region, end) in ends {
-            match self.diverged_lines(StreamId::Region(*region), *end) {
-                Ok(more) => lines.extend(more),
-                Err(error) => {
-                    self.break_down(&error.to_string());
-                    return false;
-                }
-            }
+        let lines = ends.iter().map(|(region, end)| {
+            let stream = StreamId::Region(*region);
+            self.diverged_lines(stream, *end)
+        });
+        let lines: Result<Vec<Vec<String>>, Error> = lines.collect();
+        if !self.save_diverged(lines.map(|lines| lines.concat())) {
+            return false;
         }
-        let count = lines.len();
-        let suffix = self.diverged_suffix.lock();
-        let mut suffix = suffix.unwrap_or_else(PoisonError::into_inner);
-        let saved = suffix.add(lines);
-        drop(suffix);
         // The lines are durable before the state is marked as diverged: a marked state may be
         // replaced after a restart.
-        if let Err(error) = saved.and_then(|()| self.directory.set_diverged()) {
+        if let Err(error) = self.directory.set_diverged() {
             self.break_down(&error.to_string());
             return false;
         }
-        tracing::warn!(
-            region = self.region.name(),
-            changes = count,
-            "this region had acknowledged what the history does not have; it is kept as false progress"
-        );
         true
     }
 
-    fn diverged_lines(
-        &mut self,
-        stream: StreamId,
-        end: Sequence,
-    ) -> Result<Vec<String>, orrery_partition::Error> {
+    fn diverged_lines(&mut self, stream: StreamId, end: Sequence) -> Result<Vec<String>, Error> {
         let progress = self.engine.version_vector();
-        let reader = &mut self.reader;
+        let reader = &mut self.strategy.reader;
         // The log may have records of the stream that the state has not applied.
         reader.catch_up()?;
         let upto = progress.of(stream).max(reader.last(stream));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use orrery_engine::{AccessTable, Engine};
 use orrery_regions::{MultiWriteReplica, RegionId, StreamRecord};
 
-use super::account_stream::propose;
+use super::hub_writer::propose;
 use crate::codec::encode_move;
 use crate::driver::shared_replica::SharedReplica;
 use crate::partitions::{FailoverBoard, PartitionFailover, RegionView};
