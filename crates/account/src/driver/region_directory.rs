@@ -78,25 +78,35 @@ impl RegionDirectory {
     }
 
     pub(crate) fn save(&mut self, saved: HardState) -> io::Result<()> {
-        self.metadata.hard_state = saved;
-        self.write()
+        self.change(|metadata| metadata.hard_state = saved)
     }
 
     /// Switches the engine to the other directory, which has a snapshot of the history.
     pub(crate) fn switch_side(&mut self) -> io::Result<()> {
-        self.metadata.side ^= 1;
-        self.metadata.has_diverged = false;
-        self.write()
+        self.change(|metadata| {
+            metadata.side ^= 1;
+            metadata.has_diverged = false;
+        })
     }
 
     pub(crate) fn set_joined(&mut self, joined: Sequence) -> io::Result<()> {
-        self.metadata.joined = joined;
-        self.write()
+        self.change(|metadata| metadata.joined = joined)
     }
 
     pub(crate) fn set_diverged(&mut self) -> io::Result<()> {
-        self.metadata.has_diverged = true;
-        self.write()
+        self.change(|metadata| metadata.has_diverged = true)
+    }
+
+    /// Changes the metadata; after a failure they are as before. A driver that believed in a switch
+    /// that failed would remove the directory that the engine uses.
+    fn change(&mut self, change: impl FnOnce(&mut RegionMetadata)) -> io::Result<()> {
+        let before = self.metadata;
+        change(&mut self.metadata);
+        let written = self.write();
+        if written.is_err() {
+            self.metadata = before;
+        }
+        written
     }
 
     pub(crate) fn write(&self) -> io::Result<()> {
@@ -193,5 +203,17 @@ mod tests {
         assert_eq!(decode(&before), Some(metadata));
         fs::write(path.join(FILE), [1, 2]).unwrap();
         assert!(RegionDirectory::read(Some(&path)).is_err());
+    }
+
+    #[test]
+    fn a_change_that_is_not_written_does_not_happen() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r");
+        fs::write(&path, "not a directory").unwrap();
+        let metadata = RegionMetadata::new(RegionId(3));
+        let mut region_directory = RegionDirectory::new(Some(path), metadata);
+        assert!(region_directory.switch_side().is_err());
+        assert!(region_directory.set_diverged().is_err());
+        assert_eq!(region_directory.metadata, metadata);
     }
 }
