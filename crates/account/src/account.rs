@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use orrery_engine::{ApplyAfter, Engine, EngineOptions, ReplicationRole};
 use orrery_model::{ConsistencyLevel, Secret};
 use orrery_partition::Error;
-use orrery_regions::{Consistency, Membership, RegionId, ReplicaSettings};
+use orrery_regions::{AccountMode, Consistency, Membership, RegionId, ReplicaSettings};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -22,6 +22,10 @@ use crate::{AccountOptions, PeerOptions, Region, RegionOptions, StalenessPolicy}
 const ONE_REGION: &str = "a process among others has exactly one region of its own; start another process for each other region";
 const OTHER_MODE: &str = "whether single partitions fail over is decided when an account is made: start it with or without \
      --per-partition-failover, as it was made";
+const STRONG_EVERYWHERE: &str =
+    "strong consistency needs one write region: choose another level, or leave --multi-write out";
+const TOO_STRONG_BY_OWNER: &str = "single partitions fail over at session consistency and weaker levels: choose one of them, or \
+     leave --per-partition-failover out";
 const ACCOUNT_EXISTS: &str = "another process has the account already, so this one does not found it: bring the directory of \
      this region back, or remove the region from the account and start with --join to add it again";
 /// How often a joining region checks whether a member has sent its region number.
@@ -29,11 +33,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub struct Account {
     pub(crate) settings: ReplicaSettings,
-    /// Whether each region writes items in a stream of its own.
-    pub(crate) multi_write: bool,
-    /// Whether each partition has one owner region that takes its writes, in spite of the separate
-    /// streams.
-    per_partition: bool,
+    pub(crate) mode: AccountMode,
     bound: StalenessPolicy,
     kept_bytes_max: Option<u64>,
     begun: Instant,
@@ -153,32 +153,19 @@ impl Account {
     }
 
     fn without_regions(options: &AccountOptions) -> Result<Account, StartError> {
-        if options.multi_write && options.level == ConsistencyLevel::Strong {
-            return Err(StartError::Unsupported(
-                "strong consistency needs one write region: choose another level, or leave --multi-write out",
-            ));
-        }
-        let per_partition = options.per_partition_failover;
-        if per_partition && options.multi_write {
-            return Err(StartError::Unsupported(
-                "where every region takes writes nothing fails over: leave --per-partition-failover or \
-                 --multi-write out",
-            ));
-        }
-        let is_too_strong = matches!(
-            options.level,
-            ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness
-        );
-        if per_partition && is_too_strong {
-            return Err(StartError::Unsupported(
-                "single partitions fail over at session consistency and weaker levels: choose one of them, or \
-                 leave --per-partition-failover out",
-            ));
+        match (options.mode, options.level) {
+            (AccountMode::EveryRegionWrites, ConsistencyLevel::Strong) => {
+                return Err(StartError::Unsupported(STRONG_EVERYWHERE));
+            }
+            (
+                AccountMode::ByOwner,
+                ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness,
+            ) => return Err(StartError::Unsupported(TOO_STRONG_BY_OWNER)),
+            _ => {}
         }
         Ok(Account {
             settings: settings(options),
-            multi_write: options.multi_write || per_partition,
-            per_partition,
+            mode: options.mode,
             bound: options.bound,
             kept_bytes_max: options.kept_bytes_max,
             begun: Instant::now(),
@@ -292,8 +279,8 @@ impl Account {
         let region_directory = RegionDirectory::new(engine.directory.clone(), metadata);
         region_directory.write().map_err(misplaced)?;
         let options = EngineOptions {
-            apply_after: visibility_of(engine.consistency, self.multi_write),
-            multi_write: self.multi_write.then_some(id),
+            apply_after: visibility_of(engine.consistency, self.mode),
+            multi_write: self.mode.has_region_streams().then_some(id),
             ..engine
         };
         let opening = EngineOptions {
@@ -303,7 +290,7 @@ impl Account {
         // The engine starts as a follower; the region's driver makes it the writer once the replica
         // writes.
         let engine = Engine::open_as(opening, ReplicationRole::Follower).map_err(failed)?;
-        let board = self.per_partition.then(Arc::<FailoverBoard>::default);
+        let board = (self.mode == AccountMode::ByOwner).then(Arc::<FailoverBoard>::default);
         if board.is_some() {
             // The state may be older than the current owners of the keys, so no key takes writes
             // before the failover state confirms this region's ownership.
@@ -315,14 +302,12 @@ impl Account {
             settings: self.settings,
             begun: self.begun,
         };
-        let stream = if self.multi_write {
-            AccountStream::own_log(region_directory.path()).map_err(failed)?
-        } else {
-            AccountStream::EngineLog
-        };
+        let stream = AccountStream::open(self.mode, region_directory.path()).map_err(failed)?;
         let replica = stream.replica(&engine, start).map_err(failed)?;
         let known = replica.members();
-        if known.all().next().is_some() && known.per_partition != self.per_partition {
+        if known.all().next().is_some()
+            && (known.mode == AccountMode::ByOwner) != (self.mode == AccountMode::ByOwner)
+        {
             return Err(StartError::Unsupported(OTHER_MODE));
         }
         let shared = SharedReplica::new(id, self.settings.level, self.begun, replica);
@@ -336,7 +321,7 @@ impl Account {
             Arc::clone(&shared),
             Arc::clone(&self.endpoints),
             self.bound.into(),
-            self.multi_write,
+            self.mode,
         ));
         region.publish(&shared.lock().replica);
         let local = Arc::new(LocalRegion {
@@ -395,8 +380,7 @@ async fn bootstrap(
 fn founders<'a>(names: impl Iterator<Item = &'a str>, options: &AccountOptions) -> Membership {
     let ids = (0..=u8::MAX).map(RegionId);
     let mut members = Membership::new(ids.zip(names));
-    members.multi_write = options.multi_write || options.per_partition_failover;
-    members.per_partition = options.per_partition_failover;
+    members.mode = options.mode;
     members
 }
 
@@ -422,23 +406,25 @@ pub(crate) fn read_region_metadata(
 }
 
 /// When a region's readers see the records that another region wrote.
-fn visibility_of(level: ConsistencyLevel, multi_write: bool) -> ApplyAfter {
+fn visibility_of(level: ConsistencyLevel, mode: AccountMode) -> ApplyAfter {
     match level {
-        ConsistencyLevel::Strong if !multi_write => ApplyAfter::Committed,
-        // At bounded staleness the progress that a region reports counts for the bound, so a power
-        // failure must not take records back that readers have seen.
-        ConsistencyLevel::Strong | ConsistencyLevel::BoundedStaleness => ApplyAfter::Durable,
         // A change feed numbers the records in their order of application; after a power failure
         // the order must be the same.
-        _ if multi_write => ApplyAfter::Durable,
-        _ => ApplyAfter::Written,
+        _ if mode.has_region_streams() => ApplyAfter::Durable,
+        ConsistencyLevel::Strong => ApplyAfter::Committed,
+        // At bounded staleness the progress that a region reports counts for the bound, so a power
+        // failure must not take records back that readers have seen.
+        ConsistencyLevel::BoundedStaleness => ApplyAfter::Durable,
+        ConsistencyLevel::Session
+        | ConsistencyLevel::ConsistentPrefix
+        | ConsistencyLevel::Eventual => ApplyAfter::Written,
     }
 }
 
 fn settings(options: &AccountOptions) -> ReplicaSettings {
     let level = match options.level {
         // The account stream has only the catalogue; at level strong its copies never diverge.
-        _ if options.multi_write || options.per_partition_failover => Consistency::Strong,
+        _ if options.mode.has_region_streams() => Consistency::Strong,
         ConsistencyLevel::Strong => Consistency::Strong,
         ConsistencyLevel::BoundedStaleness => Consistency::Bounded(options.bound.into()),
         ConsistencyLevel::Session => Consistency::Session,

@@ -34,5 +34,6 @@ pub use link::{
 };
 pub use locations::{Location, Locations};
 pub use options::{AccountOptions, RegionOptions, StalenessPolicy};
+pub use orrery_regions::AccountMode;
 pub use peer_options::PeerOptions;
 pub use region::{Availability, Region};

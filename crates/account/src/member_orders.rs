@@ -35,7 +35,7 @@ impl Account {
             )));
         }
         self.add_member(id, &name).await?;
-        if self.multi_write {
+        if self.mode.has_region_streams() {
             let begun = Instant::now();
             while local.region.check_write().is_err() {
                 if begun.elapsed() > MEMBERS_PATIENCE {
@@ -93,7 +93,7 @@ impl Account {
                 )));
             }
         }
-        if self.multi_write {
+        if self.mode.has_region_streams() {
             self.wait_until(COPY_PATIENCE, |local| {
                 local.shared.lock().copied.contains(&id)
             })
@@ -117,7 +117,7 @@ impl Account {
 
     pub(crate) async fn remove(&self, region: &str, forced: bool) -> Result<(), ControlError> {
         let id = self.id(region)?;
-        if self.multi_write {
+        if self.mode.has_region_streams() {
             return self.let_leave(region, id, forced).await;
         }
         self.change_members(MEMBERS_PATIENCE, |replica, now| {
@@ -212,7 +212,7 @@ impl Account {
                     return Ok(());
                 }
             } else {
-                noted = writer.change_members(self.multi_write, &change)?;
+                noted = writer.change_members(&change)?;
             }
             sleep(LOOK_AGAIN).await;
         }
@@ -224,7 +224,6 @@ impl LocalRegion {
     /// Changes the members, and returns the record of the change; none if the change must wait.
     fn change_members(
         &self,
-        multi_write: bool,
         change: impl Fn(&mut Replica, Millis) -> Result<StreamRecord, MembershipError>,
     ) -> Result<Option<Sequence>, ControlError> {
         let now = self.shared.now();
@@ -236,18 +235,9 @@ impl LocalRegion {
             Err(error) => return Err(ControlError::Refused(error.to_string())),
         };
         let sequence = record.sequence;
-        if multi_write {
-            core.appending.push(record);
-            drop(core);
-            self.shared.wake();
-            return Ok(Some(sequence));
-        }
-        // The record enters the queue under the lock that gave it its sequence, so that records
-        // reach the log in the order of their sequences.
-        core.add_note(&record);
+        core.queue(record);
         drop(core);
-        self.region.engine().wake_log();
-        self.shared.notify_waiters();
+        self.shared.wake();
         Ok(Some(sequence))
     }
 }

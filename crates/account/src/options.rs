@@ -2,6 +2,7 @@
 
 use orrery_engine::EngineOptions;
 use orrery_model::ConsistencyLevel;
+use orrery_regions::AccountMode;
 
 pub struct AccountOptions {
     pub level: ConsistencyLevel,
@@ -9,11 +10,7 @@ pub struct AccountOptions {
     pub bound: StalenessPolicy,
     /// The regions of this process. The first one is the write region of a new account.
     pub regions: Vec<RegionOptions>,
-    /// Whether every region takes writes.
-    pub multi_write: bool,
-    /// Whether single partitions fail over: then each partition has one owner region, which alone
-    /// takes its writes.
-    pub per_partition_failover: bool,
+    pub mode: AccountMode,
     /// Whether the regions promote another one when the write region is silent.
     pub service_managed_failover: bool,
     /// Bytes of log records that a region retains for regions that are disconnected; none for a

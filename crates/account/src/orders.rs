@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_engine::ReplicationRole;
-use orrery_regions::{Epoch, Force, MemberStatus, RegionId, Sequence};
+use orrery_regions::{AccountMode, Epoch, Force, MemberStatus, RegionId, Sequence};
 use tokio::time::sleep;
 
 use crate::account::LocalRegion;
@@ -195,6 +195,7 @@ impl Account {
                 replica.lags(now),
             )
         };
+        let is_everywhere = members.mode == AccountMode::EveryRegionWrites;
         let name_of = |id: RegionId| members.get(id).map(|member| member.name.clone());
         let mut names = self.names();
         for member in &members.regions {
@@ -217,10 +218,9 @@ impl Account {
                 None => RegionState::Removed,
                 Some(MemberStatus::Learner) => RegionState::Joining,
                 Some(MemberStatus::Leaving | MemberStatus::Lost) => RegionState::Leaving,
-                Some(MemberStatus::Voter) if members.multi_write && !members.per_partition => {
+                Some(MemberStatus::Voter) if is_everywhere || write_region == Some(*id) => {
                     RegionState::Write
                 }
-                Some(MemberStatus::Voter) if write_region == Some(*id) => RegionState::Write,
                 Some(MemberStatus::Voter) => RegionState::Read,
             };
             let endpoint = self.endpoints.get(name);
@@ -246,7 +246,7 @@ impl Account {
                     bytes: lag.bytes,
                     millis: lag.millis,
                 });
-                let behind = if members.multi_write {
+                let behind = if members.mode.has_region_streams() {
                     local.lack_of(*to)
                 } else {
                     behind
@@ -263,8 +263,8 @@ impl Account {
         }
         AccountReport {
             write_region: write_region.and_then(name_of),
-            multi_write: members.multi_write && !members.per_partition,
-            per_partition_failover: members.per_partition,
+            multi_write: is_everywhere,
+            per_partition_failover: members.mode == AccountMode::ByOwner,
             epoch: epoch.to_string(),
             regions,
             links,

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use orrery_engine::{Engine, ReplicationRole};
 use orrery_model::{ConsistencyLevel, Failure, RegionSession, Secret, SessionVector};
 use orrery_regions::{
-    Consistency, ReadVerdict, RegionId, Replica, StalenessBound, StreamId, TokenVersion,
-    WriteRefusal,
+    AccountMode, Consistency, ReadVerdict, RegionId, Replica, StalenessBound, StreamId,
+    TokenVersion, WriteRefusal,
 };
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -214,7 +214,7 @@ impl Region {
         let mut order: Vec<RegionId> = members.voters().collect();
         order.sort_by_key(|id| Some(*id) != write_region);
         let readable: Vec<Location> = order.into_iter().filter_map(location).collect();
-        let is_everywhere = members.multi_write && !members.per_partition;
+        let is_everywhere = members.mode == AccountMode::EveryRegionWrites;
         let writable = if is_everywhere {
             readable.clone()
         } else {
@@ -224,7 +224,7 @@ impl Region {
             writable,
             readable,
             multi_write: is_everywhere,
-            per_partition_failover: members.per_partition,
+            per_partition_failover: members.mode == AccountMode::ByOwner,
         })
     }
 
@@ -550,7 +550,7 @@ impl RegionReplication {
         shared: Arc<SharedReplica>,
         endpoints: Arc<Endpoints>,
         bound: StalenessBound,
-        multi_write: bool,
+        mode: AccountMode,
     ) -> RegionReplication {
         RegionReplication {
             shared,
@@ -563,7 +563,7 @@ impl RegionReplication {
             is_returning: AtomicBool::default(),
             read_waits: AtomicUsize::new(0),
             write_waits: AtomicUsize::new(0),
-            multi_write: multi_write.then(|| MultiWrite {
+            multi_write: mode.has_region_streams().then(|| MultiWrite {
                 can_write: AtomicBool::default(),
                 topology: RwLock::new((0, Arc::default())),
                 staleness: RwLock::default(),

@@ -38,7 +38,7 @@ pub use ids::{Epoch, Millis, RegionId, Sequence, StreamId};
 pub use level::{Consistency, ReplicaSettings, StalenessBound};
 pub use lineage::Lineage;
 pub use log_summary::SnapshotMetadata;
-pub use membership::{Member, MemberStatus, Membership, MembershipError};
+pub use membership::{AccountMode, Member, MemberStatus, Membership, MembershipError};
 pub use message::{
     ElectionCause, Heartbeat, Pull, PullRefusal, ReadIndexRefusal, RecordPage, RecordPageHeader,
     ReplicaMessage, ReplicaPosition, RequestVote, VoteOutcome,

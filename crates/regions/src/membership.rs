@@ -12,14 +12,34 @@ pub struct Membership {
     /// Regions that were removed and may not have received the removal: they may still answer
     /// reads.
     pub former: Vec<RegionId>,
-    /// Whether every member writes items in a stream of its own.
-    pub multi_write: bool,
-    /// Multi-write accounts only: whether each logical partition key has a single owner that takes
-    /// its writes. The owner is the write region, or the region to which the key was moved.
-    pub per_partition: bool,
+    pub mode: AccountMode,
     /// Multi-write accounts only: the last stream record of each removed region. A region that was
     /// added again continues its stream after this record.
     pub ends: BTreeMap<RegionId, Sequence>,
+}
+
+/// Which regions of an account take writes. The mode is decided when the account is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccountMode {
+    /// One region writes, and the others follow its log.
+    #[default]
+    OneRegionWrites,
+    /// Every member writes items in a stream of its own.
+    EveryRegionWrites,
+    /// Every member has a stream of its own, and each logical partition key has a single owner that
+    /// takes its writes. The owner is the write region, or the region to which the key was moved.
+    ByOwner,
+}
+
+impl AccountMode {
+    /// Whether each member has a stream of its own for items, beside the account stream: a
+    /// multi-write account in the sense of the store and the protocol between regions.
+    pub fn has_region_streams(self) -> bool {
+        match self {
+            AccountMode::OneRegionWrites => false,
+            AccountMode::EveryRegionWrites | AccountMode::ByOwner => true,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +91,7 @@ impl Membership {
         Membership {
             regions: regions.into_iter().map(member).collect(),
             former: Vec::new(),
-            multi_write: false,
-            per_partition: false,
+            mode: AccountMode::default(),
             ends: BTreeMap::new(),
         }
     }
@@ -187,7 +206,7 @@ impl Membership {
     #[must_use]
     pub fn without_any(&self, gone: &[RegionId]) -> Membership {
         let mut members = self.clone();
-        if self.multi_write {
+        if self.mode.has_region_streams() {
             for id in gone {
                 // A region that is no member has no stream to end, so this error is ignored.
                 if let Ok(lost) = members.with_leaving(*id, MemberStatus::Lost) {
@@ -241,7 +260,7 @@ mod tests {
         let regions = [(RegionId(0), "a"), (RegionId(1), "b"), (RegionId(2), "c")];
         let mut members = Membership::new(regions);
         assert_eq!(members.without_any(&[RegionId(2)]).all().count(), 2);
-        members.multi_write = true;
+        members.mode = AccountMode::EveryRegionWrites;
         let lost = members.without_any(&[RegionId(2)]);
         let leaving = members.with_leaving(RegionId(2), MemberStatus::Leaving);
         for left in [lost, leaving.unwrap()] {

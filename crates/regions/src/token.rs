@@ -51,7 +51,10 @@ impl TokenVersion {
 impl SessionToken {
     /// The token of an answer from a region with this applied progress.
     pub fn new(head: &SnapshotMetadata, progress: &VersionVector) -> SessionToken {
-        let members = head.members.voters().filter(|_| head.members.multi_write);
+        let members = head
+            .members
+            .voters()
+            .filter(|_| head.members.mode.has_region_streams());
         let local = |region| (region, progress.of(StreamId::Region(region)));
         SessionToken {
             version: TokenVersion::of(head),

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use orrery_engine::KeyRange;
 use orrery_model::Secret;
 use orrery_regions::{
-    ElectionCause, Epoch, EpochStart, Heartbeat, Lineage, Member, MemberStatus, Membership, Millis,
-    MultiWriteMessage, Pull, PullRefusal, ReadIndexRefusal, RecordBody, RecordPage,
-    RecordPageHeader, RegionId, ReplicaMessage, ReplicaPosition, RequestVote, Sequence,
+    AccountMode, ElectionCause, Epoch, EpochStart, Heartbeat, Lineage, Member, MemberStatus,
+    Membership, Millis, MultiWriteMessage, Pull, PullRefusal, ReadIndexRefusal, RecordBody,
+    RecordPage, RecordPageHeader, RegionId, ReplicaMessage, ReplicaPosition, RequestVote, Sequence,
     SnapshotMetadata, StreamId, StreamRecord, VersionVector, VoteOutcome,
 };
 use proptest::collection::{btree_map, vec};
@@ -66,18 +66,20 @@ fn memberships() -> impl Strategy<Value = Membership> {
         status: standing,
     });
     let former = vec(any::<u8>().prop_map(RegionId), 0..3);
+    let mode = prop_oneof![
+        Just(AccountMode::OneRegionWrites),
+        Just(AccountMode::EveryRegionWrites),
+        Just(AccountMode::ByOwner),
+    ];
     let ends = btree_map(any::<u8>(), any::<u64>(), 0..3);
-    (vec(member, 0..4), former, 0..3_u8, ends).prop_map(|(regions, former, streams, ends)| {
-        Membership {
-            regions,
-            former,
-            multi_write: streams > 0,
-            per_partition: streams > 1,
-            ends: ends
-                .into_iter()
-                .map(|(region, last)| (RegionId(region), Sequence(last)))
-                .collect(),
-        }
+    (vec(member, 0..4), former, mode, ends).prop_map(|(regions, former, mode, ends)| Membership {
+        regions,
+        former,
+        mode,
+        ends: ends
+            .into_iter()
+            .map(|(region, last)| (RegionId(region), Sequence(last)))
+            .collect(),
     })
 }
 

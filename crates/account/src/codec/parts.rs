@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use orrery_regions::{
-    Epoch, EpochStart, Lineage, Member, MemberStatus, Membership, Millis, RecordBody, RegionId,
-    Sequence, SnapshotMetadata, StreamId, StreamRecord, VersionVector,
+    AccountMode, Epoch, EpochStart, Lineage, Member, MemberStatus, Membership, Millis, RecordBody,
+    RegionId, Sequence, SnapshotMetadata, StreamId, StreamRecord, VersionVector,
 };
 
 use super::reader::Decode;
@@ -19,7 +19,7 @@ const STANDING_LOST: u8 = 3;
 const MULTI_WRITE: u8 = 1;
 const HAS_ENDS: u8 = 2;
 /// Each region writes some keys, in its own stream.
-const PER_PARTITION: u8 = 4;
+const BY_OWNER: u8 = MULTI_WRITE | 4;
 const BODY_DATA: u8 = 0;
 const BODY_EPOCH_START: u8 = 1;
 const BODY_MEMBERS: u8 = 2;
@@ -152,10 +152,13 @@ impl Encode for Membership {
     fn write(&self, out: &mut Vec<u8>) {
         self.regions.write(out);
         self.former.write(out);
-        let multi_write = if self.multi_write { MULTI_WRITE } else { 0 };
+        let mode = match self.mode {
+            AccountMode::OneRegionWrites => 0,
+            AccountMode::EveryRegionWrites => MULTI_WRITE,
+            AccountMode::ByOwner => BY_OWNER,
+        };
         let has_ends = if self.ends.is_empty() { 0 } else { HAS_ENDS };
-        let per_partition = if self.per_partition { PER_PARTITION } else { 0 };
-        (multi_write | has_ends | per_partition).write(out);
+        (mode | has_ends).write(out);
         if !self.ends.is_empty() {
             write_length(self.ends.len(), out);
             for (region, last) in &self.ends {
@@ -172,12 +175,12 @@ impl Decode for Membership {
         let regions = Vec::read(input)?;
         let former = Vec::read(input)?;
         let flags = u8::read(input)?;
-        let multi_write = flags & MULTI_WRITE != 0;
-        let per_partition = flags & PER_PARTITION != 0;
-        let is_known = flags <= (MULTI_WRITE | HAS_ENDS | PER_PARTITION);
-        if !is_known || per_partition && !multi_write {
-            return None;
-        }
+        let mode = match flags & !HAS_ENDS {
+            0 => AccountMode::OneRegionWrites,
+            MULTI_WRITE => AccountMode::EveryRegionWrites,
+            BY_OWNER => AccountMode::ByOwner,
+            _ => return None,
+        };
         let mut ends = Vec::<(RegionId, Sequence)>::new();
         if flags & HAS_ENDS != 0 {
             ends = Vec::read(input)?;
@@ -189,8 +192,7 @@ impl Decode for Membership {
         Some(Membership {
             regions,
             former,
-            multi_write,
-            per_partition,
+            mode,
             ends: ends.into_iter().collect(),
         })
     }

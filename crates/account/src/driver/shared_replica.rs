@@ -13,8 +13,8 @@ use bytes::Bytes;
 use orrery_engine::AccountOutcome;
 use orrery_log::CommitStatus;
 use orrery_regions::{
-    Consistency, Epoch, Membership, Millis, ReadOutcome, RecordBody, RegionId, Replica,
-    ReplicaMessage, Sequence, StreamRecord,
+    AccountMode, Consistency, Epoch, Membership, Millis, ReadOutcome, RecordBody, RegionId,
+    Replica, ReplicaMessage, Sequence, StreamRecord,
 };
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, oneshot};
@@ -153,11 +153,10 @@ impl SharedReplica {
         if !self.is_down() || !is_another {
             return false;
         }
-        // In a multi-write account a new hub does not take over this region's writes.
+        // Where every region writes, a new hub does not take over this region's writes.
         let core = self.lock();
-        let members = core.replica.members();
-        let has_one_writer = !members.multi_write || members.per_partition;
-        has_one_writer && epoch_seen > core.replica.epoch()
+        core.replica.members().mode != AccountMode::EveryRegionWrites
+            && epoch_seen > core.replica.epoch()
     }
 
     pub(crate) fn members(&self) -> Membership {
@@ -166,6 +165,16 @@ impl SharedReplica {
 }
 
 impl ReplicaCore {
+    /// Queues a record that this region has made. The caller holds the lock that gave the record its
+    /// sequence, so that records reach the log in the order of their sequences.
+    pub(crate) fn queue(&mut self, record: StreamRecord) {
+        if self.replica.members().mode.has_region_streams() {
+            self.appending.push(record);
+        } else {
+            self.add_note(&record);
+        }
+    }
+
     /// Queues a record without data, which the store appends when its turn comes.
     pub(crate) fn add_note(&mut self, record: &StreamRecord) {
         let head = self.replica.metadata_at(record.sequence);

@@ -7,7 +7,8 @@ use std::time::Instant;
 use orrery_engine::Engine;
 use orrery_partition::Error;
 use orrery_regions::{
-    Membership, Replica, ReplicaSettings, Restart, Sequence, SnapshotMetadata, StreamRecord,
+    AccountMode, Membership, Replica, ReplicaSettings, Restart, Sequence, SnapshotMetadata,
+    StreamRecord,
 };
 use tokio::sync::watch;
 
@@ -40,7 +41,13 @@ pub(crate) struct ReplicaStart {
 }
 
 impl AccountStream {
-    pub(crate) fn own_log(directory: Option<&Path>) -> Result<AccountStream, Error> {
+    pub(crate) fn open(
+        mode: AccountMode,
+        directory: Option<&Path>,
+    ) -> Result<AccountStream, Error> {
+        if !mode.has_region_streams() {
+            return Ok(AccountStream::EngineLog);
+        }
         let log = AccountLog::open(directory)?;
         Ok(AccountStream::OwnLog(Box::new(log)))
     }

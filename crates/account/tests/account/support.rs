@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_account::{
-    Account, AccountOptions, LinkOrder, OperatorOrder, PeerOptions, Region, RegionOptions,
-    StalenessPolicy, StartError,
+    Account, AccountMode, AccountOptions, LinkOrder, OperatorOrder, PeerOptions, Region,
+    RegionOptions, StalenessPolicy, StartError,
 };
 use orrery_engine::{
     ApplyAfter, Container, Durability, EngineOptions, FeedRequest, FeedScope, KeyAccess,
@@ -587,11 +587,13 @@ fn account_options(
     regions: Vec<RegionOptions>,
     plan: Plan,
 ) -> AccountOptions {
-    let (per_partition, managed) = match plan.writes {
-        Writes::One | Writes::Every => (false, false),
-        Writes::OneManaged | Writes::EveryManaged => (false, true),
-        Writes::PerPartition => (true, false),
-        Writes::PerPartitionManaged => (true, true),
+    let (mode, managed) = match plan.writes {
+        Writes::One => (AccountMode::OneRegionWrites, false),
+        Writes::OneManaged => (AccountMode::OneRegionWrites, true),
+        Writes::Every => (AccountMode::EveryRegionWrites, false),
+        Writes::EveryManaged => (AccountMode::EveryRegionWrites, true),
+        Writes::PerPartition => (AccountMode::ByOwner, false),
+        Writes::PerPartitionManaged => (AccountMode::ByOwner, true),
     };
     AccountOptions {
         level,
@@ -600,8 +602,7 @@ fn account_options(
             seconds: plan.bound_seconds,
         },
         regions,
-        multi_write: matches!(plan.writes, Writes::Every | Writes::EveryManaged),
-        per_partition_failover: per_partition,
+        mode,
         service_managed_failover: managed,
         kept_bytes_max: plan.kept_bytes_max,
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use orrery_account::AccountMode;
 use orrery_engine::Durability;
 use orrery_model::ConsistencyLevel;
 
@@ -32,6 +33,19 @@ pub(crate) struct RegionsSettings {
     pub(crate) management_key_file: Option<PathBuf>,
     /// Peer regions in other processes. None if all regions run in this process.
     pub(crate) peers: Option<PeersSettings>,
+}
+
+impl RegionsSettings {
+    /// Which regions take writes; [`check`] refuses two answers.
+    pub(crate) fn mode(&self) -> AccountMode {
+        if self.multi_write {
+            AccountMode::EveryRegionWrites
+        } else if self.per_partition_failover {
+            AccountMode::ByOwner
+        } else {
+            AccountMode::OneRegionWrites
+        }
+    }
 }
 
 /// Resolves the settings of regions. None where no source names a region.

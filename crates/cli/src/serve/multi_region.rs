@@ -104,8 +104,7 @@ fn options(
         level: settings.consistency,
         bound: settings.bound,
         regions: region_settings.iter().map(region).collect(),
-        multi_write: regions.multi_write,
-        per_partition_failover: regions.per_partition_failover,
+        mode: regions.mode(),
         service_managed_failover: regions.service_managed_failover == OnOff::On,
         kept_bytes_max: regions.backlog.map(|size| size.0),
     }

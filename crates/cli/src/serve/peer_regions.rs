@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use orrery_account::{Account, AccountOptions, PeerIdentity, PeerOptions};
+use orrery_account::{Account, AccountMode, AccountOptions, PeerIdentity, PeerOptions};
 use tokio::net::TcpListener;
 
 use crate::regions::PeersSettings;
@@ -46,12 +46,10 @@ fn identity(directory: &Path) -> Result<PeerIdentity> {
 /// The settings that every process of an account must share and that the certificate authority does
 /// not prove. Processes with different settings refuse each other and report the difference.
 fn account_name(options: &AccountOptions) -> String {
-    let writes = if options.multi_write {
-        "in every region"
-    } else if options.per_partition_failover {
-        "in one region for each partition"
-    } else {
-        "in one region"
+    let writes = match options.mode {
+        AccountMode::EveryRegionWrites => "in every region",
+        AccountMode::ByOwner => "in one region for each partition",
+        AccountMode::OneRegionWrites => "in one region",
     };
     format!("consistency {}, writes {writes}", options.level.name())
 }

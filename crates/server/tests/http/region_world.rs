@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use orrery_account::{
-    Account, AccountOptions, AccountReport, LinkOrder, OperatorOrder, RegionOptions,
+    Account, AccountMode, AccountOptions, AccountReport, LinkOrder, OperatorOrder, RegionOptions,
     StalenessPolicy,
 };
 use orrery_model::{ConsistencyLevel, Secret};
@@ -64,8 +64,11 @@ fn start(level: ConsistencyLevel, policy: Option<&Value>) -> RegionWorld {
             seconds: 60,
         },
         regions: vec![region(WEST), region(NORTH)],
-        multi_write: policy.is_some(),
-        per_partition_failover: false,
+        mode: if policy.is_some() {
+            AccountMode::EveryRegionWrites
+        } else {
+            AccountMode::OneRegionWrites
+        },
         service_managed_failover: true,
         kept_bytes_max: None,
     });

@@ -264,7 +264,7 @@ fn since(
 
 #[cfg(test)]
 mod tests {
-    use orrery_regions::{Epoch, RecordBody, VersionVector};
+    use orrery_regions::{AccountMode, Epoch, RecordBody, VersionVector};
 
     use super::*;
 
@@ -283,7 +283,7 @@ mod tests {
     fn stream_ends_follow_the_membership() {
         let (b, last) = (RegionId(1), Sequence(7));
         let mut members = Membership::new([(RegionId(0), "a"), (b, "b")]);
-        members.multi_write = true;
+        members.mode = AccountMode::EveryRegionWrites;
         let lost = members.with_leaving(b, MemberStatus::Lost).unwrap();
         let left = lost.with_end(b, last).unwrap();
         let again = left.with_learner(b, "b").unwrap();

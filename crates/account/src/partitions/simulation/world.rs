@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use orrery_engine::{KeyAccess, KeyRange};
-use orrery_regions::{Membership, RegionId, Replica};
+use orrery_regions::{AccountMode, Membership, RegionId, Replica};
 
 use super::history::{Broken, History, Steady};
 use super::node::{Node, Outbox, Wire};
@@ -102,7 +102,7 @@ impl World {
             random,
         };
         let mut members = Membership::new(ids.into_iter().map(|id| (id, "region")));
-        (members.multi_write, members.per_partition) = (true, true);
+        members.mode = AccountMode::ByOwner;
         world.nodes[0].found(0, members);
         for node in 0..count {
             if node > 0 {
