@@ -14,9 +14,10 @@ use crate::driver::{
     self, AccountStream, DivergedSuffix, DriverParts, RETRY_MS, RegionDirectory, RegionMetadata,
     ReplicaStart, SharedReplica, kept_bytes_max,
 };
+use crate::endpoints::Endpoints;
 use crate::link::{Inbox, Links, PeerError, RemoteLinks};
 use crate::partitions::FailoverBoard;
-use crate::region::{Endpoints, RegionReplication};
+use crate::replication::RegionReplication;
 use crate::{AccountOptions, PeerOptions, Region, RegionOptions, StalenessPolicy};
 
 const ONE_REGION: &str = "a process among others has exactly one region of its own; start another process for each other region";
@@ -314,16 +315,14 @@ impl Account {
         let shared = Arc::new(shared);
         let diverged_suffix = DivergedSuffix::open(region_directory.path()).map_err(misplaced)?;
         let diverged_suffix = Arc::new(Mutex::new(diverged_suffix));
-        let region = Region::alone(&name, engine);
-        // The replication part is set before the region enters the table: a request must never find
-        // the region without its write fence.
-        region.set_replication(RegionReplication::new(
+        let published = Arc::new(RegionReplication::new(
             Arc::clone(&shared),
             Arc::clone(&self.endpoints),
             self.bound.into(),
             self.mode,
         ));
-        region.publish(&shared.lock().replica);
+        published.publish(&shared.lock().replica);
+        let region = Region::of_account(&name, engine, Arc::clone(&published));
         let local = Arc::new(LocalRegion {
             region: Arc::clone(&region),
             shared: Arc::clone(&shared),
@@ -340,6 +339,7 @@ impl Account {
         let parts = DriverParts {
             shared,
             region,
+            published,
             links: (links, inbox),
             options,
             kept_bytes_max: kept_bytes_max(&region_directory, self.kept_bytes_max),

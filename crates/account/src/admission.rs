@@ -6,13 +6,12 @@
 //! error that names the missing regions. A region that was disconnected is another case: the
 //! account may have promoted another region, so it refuses writes at once.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use orrery_model::Failure;
 use tokio::time::timeout;
 
-use crate::region::RegionReplication;
+use crate::replication::RegionReplication;
 use crate::waits::Waits;
 use crate::{Availability, Region};
 
@@ -71,19 +70,10 @@ impl Region {
         let Some(_waits) = Waits::begin(&part.write_waits) else {
             return Err(self.unheard());
         };
-        let wait = async {
-            loop {
-                let mut moved = pin!(part.shared.progressed());
-                // `enable` registers the waiter before the check, so that progress between the
-                // check and the `await` wakes this task.
-                moved.as_mut().enable();
-                let decided = check(self);
-                if !self.is_open(part, &decided) {
-                    return decided;
-                }
-                moved.await;
-            }
-        };
+        let wait = part.shared.wait_for(|| {
+            let decided = check(self);
+            (!self.is_open(part, &decided)).then_some(decided)
+        });
         let decided = timeout(PATIENCE, wait).await;
         decided.unwrap_or_else(|_| Err(self.unheard()))
     }

@@ -10,6 +10,7 @@ mod admission;
 mod codec;
 mod control;
 mod driver;
+mod endpoints;
 mod frame;
 mod link;
 mod locations;
@@ -20,6 +21,7 @@ mod partition_orders;
 mod partitions;
 mod peer_options;
 mod region;
+mod replication;
 mod waits;
 
 pub use account::{Account, StartError};

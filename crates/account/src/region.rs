@@ -1,21 +1,16 @@
 //! One region as the server sees it: its engine, and the checks before it answers.
 
-use std::collections::BTreeMap;
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use orrery_engine::{Engine, ReplicationRole};
 use orrery_model::{ConsistencyLevel, Failure, RegionSession, Secret, SessionVector};
-use orrery_regions::{
-    AccountMode, Consistency, ReadVerdict, RegionId, Replica, StalenessBound, StreamId,
-    TokenVersion, WriteRefusal,
-};
-use tokio::sync::watch;
+use orrery_regions::{AccountMode, Consistency, ReadVerdict, RegionId, StreamId, WriteRefusal};
 use tokio::time::timeout;
 
-use crate::driver::{SharedReplica, StalenessView, refusal};
+use crate::driver::{StalenessView, refusal};
+use crate::replication::{REMOVED, RegionReplication};
 use crate::waits::Waits;
 use crate::{Location, Locations};
 
@@ -28,9 +23,6 @@ const SESSION_PATIENCE: Duration = Duration::from_millis(50);
 /// The same in an account with failover per partition: a client retries in the account's write
 /// region, which may not be the owner of the partition, and gives up there.
 const DIVIDED_SESSION_PATIENCE: Duration = Duration::from_secs(1);
-/// After this long without another problem report a region counts as healthy; a failed region
-/// reports its problem every second.
-const PROBLEM_AGE: Duration = Duration::from_secs(3);
 /// When the oldest strong write has waited for this long, the region begins no more writes.
 const STALLED_MS: u64 = 5_000;
 
@@ -38,47 +30,7 @@ pub struct Region {
     name: String,
     engine: RwLock<Arc<Engine>>,
     /// Absent in an account of one region.
-    replication: OnceLock<RegionReplication>,
-}
-
-/// The replication part of a region in an account with several regions.
-pub(crate) struct RegionReplication {
-    pub(crate) shared: Arc<SharedReplica>,
-    pub(crate) endpoints: Arc<Endpoints>,
-    pub(crate) bound: StalenessBound,
-    version: AtomicI64,
-    /// The token version of the state that a snapshot replaced last.
-    replaced_version: AtomicI64,
-    membership: AtomicU8,
-    is_write_region: AtomicBool,
-    is_returning: AtomicBool,
-    /// Reads that wait for the records of their session.
-    read_waits: AtomicUsize,
-    /// Writes that wait for the records of their author, or for the region to begin.
-    pub(crate) write_waits: AtomicUsize,
-    /// Present in a multi-write account.
-    multi_write: Option<MultiWrite>,
-    readable: AtomicUsize,
-}
-
-struct MultiWrite {
-    can_write: AtomicBool,
-    /// A token version together with the regions that its tokens name: clients refuse two tokens of
-    /// one version with different regions.
-    topology: RwLock<(i64, Arc<[RegionId]>)>,
-    /// The staleness at bounded staleness; none if the account has no other region.
-    staleness: RwLock<Option<StalenessView>>,
-}
-
-/// What regions send each other besides records.
-#[derive(Default)]
-pub(crate) struct Endpoints {
-    /// The URL at which clients reach each region, by region name.
-    urls: RwLock<BTreeMap<String, String>>,
-    /// Failures that stopped the replication of a region, each with the time of its report.
-    problems: RwLock<BTreeMap<String, (String, Instant)>>,
-    /// The secret that signs resource tokens.
-    pub(crate) token_secret: watch::Sender<Option<Secret>>,
+    replication: Option<Arc<RegionReplication>>,
 }
 
 /// How a region answers its clients.
@@ -95,16 +47,26 @@ pub enum Availability {
     Down,
 }
 
-const SERVING: u8 = 0;
-const REMOVED: u8 = 1;
-
 impl Region {
     /// A region that is the whole account.
     pub fn alone(name: &str, engine: Arc<Engine>) -> Arc<Region> {
         Arc::new(Region {
             name: name.to_owned(),
             engine: RwLock::new(engine),
-            replication: OnceLock::new(),
+            replication: None,
+        })
+    }
+
+    /// One region of several. A request never finds it without its write fence.
+    pub(crate) fn of_account(
+        name: &str,
+        engine: Arc<Engine>,
+        replication: Arc<RegionReplication>,
+    ) -> Arc<Region> {
+        Arc::new(Region {
+            name: name.to_owned(),
+            engine: RwLock::new(engine),
+            replication: Some(replication),
         })
     }
 
@@ -114,14 +76,8 @@ impl Region {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the region one of several.
-    pub(crate) fn set_replication(&self, part: RegionReplication) {
-        // The replication part is set once; a second call changes nothing.
-        let _ = self.replication.set(part);
-    }
-
     pub(crate) fn replication(&self) -> Option<&RegionReplication> {
-        self.replication.get()
+        self.replication.as_deref()
     }
 
     pub fn name(&self) -> &str {
@@ -156,42 +112,9 @@ impl Region {
         self.replication()?.endpoints.get(&self.name)
     }
 
-    pub(crate) fn set_endpoint_of(&self, region: RegionId, url: &str) {
-        let Some(part) = self.replication() else {
-            return;
-        };
-        let members = part.shared.members();
-        if let Some(member) = members.get(region) {
-            part.endpoints.set(&member.name, url);
-            part.endpoints.forget_problem(&member.name);
-        }
-    }
-
-    /// Records the failure that another region reported.
-    pub(crate) fn set_problem_of(&self, region: RegionId, cause: String) {
-        let Some(part) = self.replication() else {
-            return;
-        };
-        let members = part.shared.members();
-        if let Some(member) = members.get(region) {
-            part.endpoints.set_problem(&member.name, cause);
-        }
-    }
-
     /// The secret that signs resource tokens, if it is set.
     pub(crate) fn token_secret(&self) -> Option<Secret> {
         self.replication()?.endpoints.token_secret.borrow().clone()
-    }
-
-    /// Another region sent the secret that signs resource tokens; only the write region's secret
-    /// counts.
-    pub(crate) fn hear_token_secret(&self, from: RegionId, secret: Secret) {
-        let Some(part) = self.replication() else {
-            return;
-        };
-        if part.shared.lock().replica.write_region() == Some(from) {
-            part.endpoints.set_token_secret(secret);
-        }
     }
 
     /// All regions that this region knows; none if the account has one region: clients then stay at
@@ -376,18 +299,8 @@ impl Region {
         patience: Duration,
         holds: impl Fn(&RegionSession) -> bool,
     ) -> bool {
-        let wait = async {
-            loop {
-                let mut moved = pin!(part.shared.progressed());
-                // `enable` registers the waiter before the check, so that progress between the
-                // check and the `await` wakes this task.
-                moved.as_mut().enable();
-                if holds(&self.session(engine)) {
-                    return;
-                }
-                moved.await;
-            }
-        };
+        let look = || holds(&self.session(engine)).then_some(());
+        let wait = part.shared.wait_for(look);
         timeout(patience, wait).await.is_ok()
     }
 
@@ -468,65 +381,6 @@ impl Region {
             ReplicationRole::Follower => Err(Failure::WriteForbidden),
         }
     }
-
-    /// Sets whether the state may be outside the history.
-    pub(crate) fn set_returning(&self, is_returning: bool) {
-        if let Some(part) = self.replication() {
-            part.is_returning.store(is_returning, Ordering::Release);
-        }
-    }
-
-    pub(crate) fn set_staleness(&self, reach: Option<StalenessView>) {
-        if let Some(multi_write) = self
-            .replication()
-            .and_then(|part| part.multi_write.as_ref())
-        {
-            let known = multi_write.staleness.write();
-            *known.unwrap_or_else(PoisonError::into_inner) = reach;
-        }
-    }
-
-    pub(crate) fn set_can_write(&self, can_write: bool) {
-        if let Some(multi_write) = self
-            .replication()
-            .and_then(|part| part.multi_write.as_ref())
-        {
-            multi_write.can_write.store(can_write, Ordering::Release);
-        }
-    }
-
-    /// Publishes the replica's view of the account for requests, which read it without the
-    /// replica's lock.
-    pub(crate) fn publish(&self, replica: &Replica) {
-        let Some(part) = self.replication() else {
-            return;
-        };
-        let TokenVersion(version) = replica.token_version();
-        let version = i64::try_from(version).unwrap_or(i64::MAX);
-        part.version.store(version, Ordering::Release);
-        let members = replica.members();
-        if let Some(multi_write) = &part.multi_write {
-            let topology = multi_write.topology.write();
-            let mut topology = topology.unwrap_or_else(PoisonError::into_inner);
-            if topology.0 != version {
-                // A client that wrote in a region that is leaving still finds the region's stream
-                // in its token.
-                *topology = (version, replica.metadata().members.writers().collect());
-            }
-        }
-        let is_known = members.all().next().is_some();
-        let is_member = members.is_voter(replica.region());
-        let membership = if is_known && !is_member {
-            REMOVED
-        } else {
-            SERVING
-        };
-        part.membership.store(membership, Ordering::Release);
-        part.is_write_region
-            .store(replica.is_write_region(), Ordering::Release);
-        part.readable
-            .store(members.voters().count(), Ordering::Relaxed);
-    }
 }
 
 fn too_stale(unheard: &str) -> Failure {
@@ -534,85 +388,4 @@ fn too_stale(unheard: &str) -> Failure {
         "Service is currently unavailable: this region has not heard of {unheard} for longer than the bound of its \
          consistency level allows. Read in another region, or at a weaker level."
     ))
-}
-
-impl MultiWrite {
-    fn staleness(&self) -> Option<StalenessView> {
-        *self
-            .staleness
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RegionReplication {
-    pub(crate) fn new(
-        shared: Arc<SharedReplica>,
-        endpoints: Arc<Endpoints>,
-        bound: StalenessBound,
-        mode: AccountMode,
-    ) -> RegionReplication {
-        RegionReplication {
-            shared,
-            endpoints,
-            bound,
-            version: AtomicI64::new(0),
-            replaced_version: AtomicI64::new(0),
-            membership: AtomicU8::new(SERVING),
-            is_write_region: AtomicBool::default(),
-            is_returning: AtomicBool::default(),
-            read_waits: AtomicUsize::new(0),
-            write_waits: AtomicUsize::new(0),
-            multi_write: mode.has_region_streams().then(|| MultiWrite {
-                can_write: AtomicBool::default(),
-                topology: RwLock::new((0, Arc::default())),
-                staleness: RwLock::default(),
-            }),
-            readable: AtomicUsize::new(1),
-        }
-    }
-}
-
-impl Endpoints {
-    pub(crate) fn set(&self, region: &str, url: &str) {
-        let mut known = self.urls.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert(region.to_owned(), url.to_owned());
-    }
-
-    pub(crate) fn set_problem(&self, region: &str, cause: String) {
-        let problems = self.problems.write();
-        let mut problems = problems.unwrap_or_else(PoisonError::into_inner);
-        problems.insert(region.to_owned(), (cause, Instant::now()));
-    }
-
-    /// Forgets a region's problem after a message from the region, if the region has not repeated
-    /// the problem for a while. A silent region retains its problem.
-    fn forget_problem(&self, region: &str) {
-        let problems = self.problems.write();
-        let mut problems = problems.unwrap_or_else(PoisonError::into_inner);
-        let is_old = |(_, at): &(String, Instant)| at.elapsed() >= PROBLEM_AGE;
-        if problems.get(region).is_some_and(is_old) {
-            problems.remove(region);
-        }
-    }
-
-    /// The problem that a region last reported.
-    pub(crate) fn problem(&self, region: &str) -> Option<String> {
-        let problems = self.problems.read();
-        let problems = problems.unwrap_or_else(PoisonError::into_inner);
-        problems.get(region).map(|(cause, _)| cause.clone())
-    }
-
-    pub(crate) fn set_token_secret(&self, secret: Secret) {
-        self.token_secret.send_if_modified(|known| {
-            let is_new = known.as_ref() != Some(&secret);
-            *known = Some(secret);
-            is_new
-        });
-    }
-
-    pub(crate) fn get(&self, region: &str) -> Option<String> {
-        let known = self.urls.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(region).cloned()
-    }
 }

@@ -12,7 +12,7 @@ use orrery_regions::ReadOutcome;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::region::RegionReplication;
+use crate::replication::RegionReplication;
 
 /// At most this many reads wait for the records of their session, and at most this many writes wait
 /// for the records of their author or for the region to begin.

@@ -5,6 +5,7 @@
 //! is short and under one lock. The task alone carries out effects, in order.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -16,7 +17,6 @@ use orrery_regions::{
     AccountMode, Consistency, Epoch, Membership, Millis, ReadOutcome, RecordBody, RegionId,
     Replica, ReplicaMessage, Sequence, StreamRecord,
 };
-use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, oneshot};
 
 use crate::LinkFrame;
@@ -115,9 +115,19 @@ impl SharedReplica {
         self.progressed.notify_waiters();
     }
 
-    /// Resolves at the next advance of the replica or of the applied state.
-    pub(crate) fn progressed(&self) -> Notified<'_> {
-        self.progressed.notified()
+    /// Waits until `look` finds something; it looks at each advance of the replica or of the applied
+    /// state.
+    pub(crate) async fn wait_for<T>(&self, look: impl Fn() -> Option<T>) -> T {
+        loop {
+            let mut progressed = pin!(self.progressed.notified());
+            // `enable` registers the waiter before the look, so that progress between the look and
+            // the `await` wakes this task.
+            progressed.as_mut().enable();
+            if let Some(found) = look() {
+                return found;
+            }
+            progressed.await;
+        }
     }
 
     /// Makes the task look for effects.

@@ -28,6 +28,7 @@ use super::shared_replica::SharedReplica;
 use super::snapshot_transfer::{SnapshotRules, SnapshotTransfers};
 use crate::link::{Inbox, Links};
 use crate::partitions::FailoverBoard;
+use crate::replication::RegionReplication;
 use crate::{LinkFrame, Region};
 
 const TICK: Duration = Duration::from_millis(20);
@@ -39,6 +40,7 @@ const REFUSAL_PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) struct Driver<S> {
     pub(super) shared: Arc<SharedReplica>,
     pub(super) region: Arc<Region>,
+    pub(super) published: Arc<RegionReplication>,
     pub(super) engine: Arc<Engine>,
     pub(super) options: EngineOptions,
     links: Links,
@@ -62,6 +64,7 @@ pub(crate) struct Driver<S> {
 pub(crate) struct DriverParts {
     pub(crate) shared: Arc<SharedReplica>,
     pub(crate) region: Arc<Region>,
+    pub(crate) published: Arc<RegionReplication>,
     pub(crate) links: (Links, Inbox),
     pub(crate) options: EngineOptions,
     pub(crate) directory: RegionDirectory,
@@ -80,13 +83,13 @@ pub(super) trait WriteStrategy: AccountStreamStorage + SnapshotRules {
     async fn begin(&mut self);
 
     /// The last step of the task.
-    fn end(&mut self);
+    fn end(&mut self) {}
 
     /// The clock has advanced.
-    async fn tick_strategy(&mut self, now: Millis);
+    async fn tick_strategy(&mut self, _now: Millis) {}
 
     /// Handles a frame about the streams of the regions or about their partitions.
-    fn receive_stream_frame(&mut self, from: RegionId, frame: LinkFrame);
+    fn receive_stream_frame(&mut self, _from: RegionId, _frame: LinkFrame) {}
 
     /// Follows an operator's order that takes the region down or up. False if the region carries
     /// out nothing now.
@@ -110,6 +113,7 @@ impl<S> Driver<S> {
         let DriverParts {
             shared,
             region,
+            published,
             links: (links, inbox),
             options,
             directory,
@@ -122,6 +126,7 @@ impl<S> Driver<S> {
             shared,
             engine: region.engine(),
             region,
+            published,
             options,
             links,
             inbox,
@@ -224,9 +229,9 @@ where
                     self.install(snapshot).await;
                 }
             }
-            LinkFrame::Endpoint(url) => self.region.set_endpoint_of(from, &url),
-            LinkFrame::Problem(cause) => self.region.set_problem_of(from, cause),
-            LinkFrame::TokenSecret(secret) => self.region.hear_token_secret(from, secret),
+            LinkFrame::Endpoint(url) => self.published.set_endpoint_of(from, &url),
+            LinkFrame::Problem(cause) => self.published.set_problem_of(from, cause),
+            LinkFrame::TokenSecret(secret) => self.published.hear_token_secret(from, secret),
             frame @ (LinkFrame::MultiWrite(_) | LinkFrame::Partitions(_)) => {
                 self.receive_stream_frame(from, frame);
             }
@@ -267,6 +272,6 @@ where
         }
         let mut core = self.shared.lock();
         core.report_broken(self.broken.as_ref().or(refusal.as_ref()));
-        self.region.publish(&core.replica);
+        self.published.publish(&core.replica);
     }
 }

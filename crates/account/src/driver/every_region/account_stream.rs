@@ -169,12 +169,15 @@ impl Driver<EveryRegionWrites> {
     }
 
     async fn follow_partitions(&mut self, applied: Sequence) {
-        if let Some(partitions) = &mut self.strategy.partitions {
-            let (shared, engine, records) =
-                (&self.shared, &self.engine, self.strategy.log.upto(applied));
-            partitions
-                .applied(shared, engine, &self.strategy.replica, records)
-                .await;
+        let EveryRegionWrites {
+            partitions,
+            replica,
+            log,
+            ..
+        } = &mut self.strategy;
+        if let Some(partitions) = partitions {
+            let records = log.upto(applied);
+            partitions.applied(&self.engine, replica, records).await;
         }
     }
 

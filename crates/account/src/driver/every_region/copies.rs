@@ -94,7 +94,7 @@ impl SnapshotRules for Driver<EveryRegionWrites> {
             EngineStreams::open(&self.engine, &self.shared, self.kept_bytes_max)?;
         (self.strategy.reader, self.strategy.replica) = (reader, replica);
         if let Some(partitions) = &mut self.strategy.partitions {
-            partitions.listen_anew(&self.shared);
+            partitions.listen_anew();
         }
         self.strategy.joining = None;
         self.strategy.waiting_pulls.clear();

@@ -1,6 +1,6 @@
 //! The hub brings catalogue changes into the account stream.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -57,20 +57,11 @@ impl AccountStreamWriter for HubWriter {
 /// Waits until every live region has applied a record of the account stream: a client that has
 /// created a container may continue in any region.
 async fn wait_applied_everywhere(shared: &SharedReplica, sequence: Sequence) {
-    loop {
-        let mut moved = pin!(shared.progressed());
-        // `enable` registers the waiter before the check, so that progress between the check and
-        // the `await` wakes this task.
-        moved.as_mut().enable();
-        if shared
-            .lock()
-            .replica
-            .is_applied_everywhere(shared.now(), sequence)
-        {
-            return;
-        }
-        moved.await;
-    }
+    let is_applied = || {
+        let core = shared.lock();
+        core.replica.is_applied_everywhere(shared.now(), sequence)
+    };
+    shared.wait_for(|| is_applied().then_some(())).await;
 }
 
 /// Adds a record to the account stream; returns its sequence and a receiver for its outcome.

@@ -112,7 +112,7 @@ impl Driver<EveryRegionWrites> {
 
     /// Stops the writes; writes in progress have ended when this returns.
     pub(super) async fn stop_writing(&mut self) {
-        self.region.set_can_write(false);
+        self.published.set_can_write(false);
         if self.engine.role() == ReplicationRole::Follower {
             return;
         }

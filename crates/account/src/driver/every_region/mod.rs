@@ -98,13 +98,12 @@ impl EveryRegionWrites {
     pub(super) fn new(parts: &DriverParts, log: AccountLog) -> Result<EveryRegionWrites, Error> {
         let (shared, engine) = (&parts.shared, parts.region.engine());
         let is_bounded = engine.consistency == ConsistencyLevel::BoundedStaleness;
-        let bound = parts.region.replication().map(|part| part.bound);
-        let bound = bound.filter(|_| is_bounded);
+        let bound = is_bounded.then_some(parts.published.bound);
         let EngineStreams { reader, replica } =
             EngineStreams::open(&engine, shared, parts.kept_bytes_max)?;
         let partitions = parts.board.clone().map(|board| {
             let applied = engine.version_vector().of(StreamId::Account);
-            PartitionFailoverTask::new(shared, board, log.upto(applied))
+            PartitionFailoverTask::new(Arc::clone(shared), board, log.upto(applied))
         });
         Ok(EveryRegionWrites {
             log,
@@ -139,7 +138,7 @@ impl WriteStrategy for Driver<EveryRegionWrites> {
         self.strategy.replica.tick(now);
         self.answer_overdue_stream_pulls(now);
         if let Some(partitions) = &mut self.strategy.partitions {
-            partitions.watch(&self.shared, &self.strategy.replica);
+            partitions.watch(&self.strategy.replica);
         }
         if self.strategy.last_upkeep.elapsed() >= UPKEEP {
             self.strategy.last_upkeep = Instant::now();
@@ -163,7 +162,7 @@ impl WriteStrategy for Driver<EveryRegionWrites> {
     async fn follow_presence(&mut self) -> bool {
         let is_down = self.shared.is_down();
         if is_down && let Some(partitions) = &mut self.strategy.partitions {
-            partitions.mark_down(&self.shared, &self.engine).await;
+            partitions.mark_down(&self.engine).await;
         }
         !is_down
     }
@@ -195,9 +194,8 @@ impl WriteStrategy for Driver<EveryRegionWrites> {
         self.follow_role().await;
         self.review_members();
         if let Some(partitions) = &mut self.strategy.partitions {
-            let (shared, engine) = (&self.shared, &self.engine);
             partitions
-                .refresh(shared, engine, &self.strategy.replica)
+                .refresh(&self.engine, &self.strategy.replica)
                 .await;
         }
         self.send_partition_report();
@@ -217,7 +215,7 @@ impl WriteStrategy for Driver<EveryRegionWrites> {
             let progress = self.strategy.replica.progress();
             let own = progress.of(StreamId::Region(self.shared.me));
             staleness.record_write(self.shared.now(), own);
-            self.region
+            self.published
                 .set_staleness(staleness.view(progress, own, &lags));
         }
         let mut core = self.shared.lock();
@@ -228,7 +226,7 @@ impl WriteStrategy for Driver<EveryRegionWrites> {
         let is_hub = core.replica.is_write_region() && (is_current || self.engine.is_hub());
         drop(core);
         let is_writer = self.engine.role() == ReplicationRole::Writer;
-        self.region.set_can_write(is_writer);
+        self.published.set_can_write(is_writer);
         if self.engine.is_hub() != (is_hub && is_writer) {
             self.engine.set_hub(is_hub && is_writer);
         }

@@ -17,6 +17,7 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(10);
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 pub(super) struct PartitionFailoverTask {
+    shared: Arc<SharedReplica>,
     board: Arc<FailoverBoard>,
     failover: PartitionFailover,
     /// The table that the store received last.
@@ -28,13 +29,14 @@ pub(super) struct PartitionFailoverTask {
 impl PartitionFailoverTask {
     /// The task's state after the applied records of the account stream.
     pub(super) fn new(
-        shared: &SharedReplica,
+        shared: Arc<SharedReplica>,
         board: Arc<FailoverBoard>,
         applied: &[StreamRecord],
     ) -> PartitionFailoverTask {
         PartitionFailoverTask {
-            board,
             failover: PartitionFailover::new(shared.me, shared.now(), applied),
+            shared,
+            board,
             table: None,
             last_report: None,
             published: None,
@@ -45,13 +47,12 @@ impl PartitionFailoverTask {
     /// keys that these records move: only then may the region report the records as applied.
     pub(super) async fn applied(
         &mut self,
-        shared: &SharedReplica,
         engine: &Engine,
         multi_write: &MultiWriteReplica,
         records: &[StreamRecord],
     ) {
         self.failover.follow(records);
-        self.refresh(shared, engine, multi_write).await;
+        self.refresh(engine, multi_write).await;
     }
 
     /// Another engine replaces the old one. The new engine takes no writes until it receives a
@@ -62,8 +63,8 @@ impl PartitionFailoverTask {
     }
 
     /// The region continues with a new [`MultiWriteReplica`].
-    pub(super) fn listen_anew(&mut self, shared: &SharedReplica) {
-        self.failover.listen_anew(shared.now());
+    pub(super) fn listen_anew(&mut self) {
+        self.failover.listen_anew(self.shared.now());
     }
 
     /// Records another region's report.
@@ -72,20 +73,15 @@ impl PartitionFailoverTask {
     }
 
     /// The region is down: after its return it must not assume that nothing was moved.
-    pub(super) async fn mark_down(&mut self, shared: &SharedReplica, engine: &Engine) {
-        self.failover.mark_down(shared.now());
+    pub(super) async fn mark_down(&mut self, engine: &Engine) {
+        self.failover.mark_down(self.shared.now());
         self.set(engine, AccessTable::closed()).await;
     }
 
     /// Gives the store its current access table, and publishes the status.
-    pub(super) async fn refresh(
-        &mut self,
-        shared: &SharedReplica,
-        engine: &Engine,
-        multi_write: &MultiWriteReplica,
-    ) {
+    pub(super) async fn refresh(&mut self, engine: &Engine, multi_write: &MultiWriteReplica) {
         let down = self.board.down();
-        let table = with_view(shared, multi_write, |view| {
+        let table = with_view(&self.shared, multi_write, |view| {
             self.failover.refresh(view, down)
         });
         let has_changed = self.set(engine, table).await;
@@ -97,7 +93,7 @@ impl PartitionFailoverTask {
                 .is_none_or(|published| published.elapsed() >= PUBLISH_EVERY)
         {
             self.published = Some(Instant::now());
-            let seen = with_view(shared, multi_write, |view| self.failover.status(view));
+            let seen = with_view(&self.shared, multi_write, |view| self.failover.status(view));
             self.board.set_status(seen);
         }
     }
@@ -130,16 +126,16 @@ impl PartitionFailoverTask {
     }
 
     /// Moves a partition if one must move and this region is the write region.
-    pub(super) fn watch(&mut self, shared: &SharedReplica, multi_write: &MultiWriteReplica) {
-        let decided = with_view(shared, multi_write, |view| self.failover.decide(view));
+    pub(super) fn watch(&mut self, multi_write: &MultiWriteReplica) {
+        let decided = with_view(&self.shared, multi_write, |view| self.failover.decide(view));
         let Some(range_move) = decided else {
             return;
         };
-        match propose(shared, encode_move(&range_move)) {
+        match propose(&self.shared, encode_move(&range_move)) {
             Ok((sequence, _)) => {
                 tracing::warn!(
                     container = range_move.keys.container,
-                    to = range_move.owner.unwrap_or(shared.me).0,
+                    to = range_move.owner.unwrap_or(self.shared.me).0,
                     "the writes of a partition go to another region"
                 );
                 self.failover.set_pending_move(sequence);

@@ -1,27 +1,29 @@
 //! The account stream in the log of the engine's store. The position of a record in the log is its
 //! sequence. While this region writes, the commit thread appends the records; otherwise the task
-//! gives the engine the records of the write region.
+//! gives the engine the records of the write region. At level strong, where writes wait for
+//! followers, new records also follow an answered pull unasked.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use orrery_engine::Engine;
 use orrery_partition::{
-    Error, LogRecord, Position, SubscriptionRead, note_record, record_json_lines,
+    Error, LogRecord, Position, SubscriptionRead, note_of, note_record, record_json_lines,
 };
 use orrery_regions::{
-    Consistency, LogRepair, RecordBody, RecordPageHeader, RegionId, ReplicaMessage, Sequence,
-    SnapshotMetadata, StreamId, StreamRecord,
+    Consistency, Lineage, LogRepair, RecordBody, RecordPageHeader, RegionId, ReplicaMessage,
+    Sequence, SnapshotMetadata, StreamId, StreamRecord, VersionVector,
 };
 
 use super::OneRegionWrites;
-use super::pages::stream_record;
 use crate::codec::{decode_note, encode_note};
 use crate::driver::Driver;
 use crate::driver::account_effects::AccountStreamStorage;
 use crate::driver::diverged_suffix::{READ_BYTES, SuffixRead, suffix_lines};
 use crate::driver::shared_replica::is_data;
 use crate::driver::start::StoredStream;
+
+const UNASKED_PAGE_BYTES: usize = 1024 * 1024;
 
 /// The account stream as the region has stored it: the log after the state, and the state's note.
 pub(in crate::driver) fn stored_stream(engine: &Engine) -> Result<StoredStream<'static>, Error> {
@@ -225,5 +227,71 @@ impl Driver<OneRegionWrites> {
         };
         let from = repair.diverged_from;
         suffix_lines(self.region.name(), StreamId::Account, from, upto, read)
+    }
+
+    /// Moves the start of a page behind the records that are in flight already.
+    fn beyond_sent(&self, to: RegionId, head: RecordPageHeader) -> RecordPageHeader {
+        let Some(after) = self.pages.sent_beyond(to, head.after) else {
+            return head;
+        };
+        let core = self.shared.lock();
+        let after_epoch = core.replica.lineage().epoch_at(after);
+        RecordPageHeader {
+            after,
+            after_epoch,
+            ..head
+        }
+    }
+
+    /// At level strong: sends records that follow the last answer.
+    pub(super) fn send_unasked(&mut self) {
+        if self.shared.level != Consistency::Strong {
+            return;
+        }
+        for (to, after, asked) in self.pages.to_continue(self.appended()) {
+            let now = self.shared.now();
+            let head = self.shared.lock().replica.unasked_header(now, after, asked);
+            let Some(head) = head else {
+                continue;
+            };
+            // If the log cannot be read now, the follower gets these records with its next pull.
+            let read = self
+                .strategy
+                .subscription
+                .records_after(Position(after.0), UNASKED_PAGE_BYTES);
+            if let Ok(SubscriptionRead::Records(records)) = read
+                && !records.is_empty()
+            {
+                self.pages.count_unasked(to, &records);
+                let records = self.stream_records(records);
+                self.send_records(to, head, records);
+            }
+        }
+    }
+
+    /// Records of the log in the form in which they travel.
+    fn stream_records(&self, records: Vec<LogRecord>) -> Vec<StreamRecord> {
+        let lineage = self.shared.lock().replica.lineage().clone();
+        let records = records.into_iter();
+        let records = records.map(|(at, payload)| stream_record(&lineage, at, payload));
+        records.collect()
+    }
+}
+
+/// A record of the log in the form in which it travels.
+fn stream_record(lineage: &Lineage, at: Position, payload: Bytes) -> StreamRecord {
+    let sequence = Sequence(at.0);
+    let note = note_of(&payload).and_then(|text| decode_note(&text));
+    let (epoch, body) = match note {
+        Some((head, body)) => (head.lineage.epoch_at(sequence), body),
+        None => (lineage.epoch_at(sequence), RecordBody::Data(payload)),
+    };
+    StreamRecord {
+        stream: StreamId::Account,
+        origin: epoch.write_region().unwrap_or(RegionId(0)),
+        epoch,
+        sequence,
+        deps: VersionVector::default(),
+        body,
     }
 }

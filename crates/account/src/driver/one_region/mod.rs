@@ -8,7 +8,6 @@
 
 mod account_stream;
 mod copies;
-mod pages;
 mod role;
 mod stream_replication;
 
@@ -18,14 +17,13 @@ use std::time::Instant;
 use orrery_engine::Engine;
 use orrery_log::{CommitLog, ReplicatedLog};
 use orrery_partition::{Position, Subscription};
-use orrery_regions::{LogRepair, Millis, RegionId, ReplicaEffect};
+use orrery_regions::{LogRepair, ReplicaEffect};
 
 pub(super) use self::account_stream::stored_stream;
 use self::stream_replication::StreamReplication;
 pub(crate) use self::stream_replication::refusal;
 use super::Driver;
 use super::task::{DriverParts, WriteStrategy};
-use crate::LinkFrame;
 
 pub(super) struct OneRegionWrites {
     subscription: Subscription,
@@ -44,7 +42,7 @@ pub(super) struct OneRegionWrites {
 impl OneRegionWrites {
     pub(super) fn new(parts: &DriverParts) -> OneRegionWrites {
         let is_new = parts.is_new;
-        parts.region.set_returning(!is_new);
+        parts.published.set_returning(!is_new);
         OneRegionWrites {
             subscription: subscribe(&parts.region.engine(), parts.kept_bytes_max),
             is_writing: false,
@@ -60,12 +58,6 @@ impl WriteStrategy for Driver<OneRegionWrites> {
     async fn begin(&mut self) {
         self.replicate_log().await;
     }
-
-    fn end(&mut self) {}
-
-    async fn tick_strategy(&mut self, _now: Millis) {}
-
-    fn receive_stream_frame(&mut self, _from: RegionId, _frame: LinkFrame) {}
 
     /// A region that is down still carries out effects, but sends nothing.
     async fn follow_presence(&mut self) -> bool {
@@ -91,7 +83,7 @@ impl WriteStrategy for Driver<OneRegionWrites> {
 
     fn publish_strategy(&mut self) {
         let may_have_diverged = self.may_have_diverged();
-        self.region.set_returning(may_have_diverged);
+        self.published.set_returning(may_have_diverged);
         let trim = self.shared.lock().replica.trim_limit();
         self.strategy.subscription.acknowledge(Position(trim.0));
     }

@@ -19,7 +19,7 @@ impl Driver<OneRegionWrites> {
         let was_down = std::mem::replace(&mut self.strategy.was_down, is_down);
         if is_down || was_down {
             self.strategy.unverified_since = Some(Instant::now());
-            self.region.set_returning(true);
+            self.published.set_returning(true);
             self.shared.lock().replica.mark_unverified();
         }
         if is_down {
