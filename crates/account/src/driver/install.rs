@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use orrery_engine::{Engine, EngineOptions, ReplicationRole};
-use orrery_partition::{Error, SnapshotInstaller};
+use orrery_engine::{Engine, ReplicationRole};
 
 use super::Driver;
-use super::snapshot_transfer::{ReceivedSnapshot, SnapshotRules, beside, clear};
+use super::snapshot_transfer::{ReceivedSnapshot, SnapshotRules, clear};
 use super::task::WriteStrategy;
 
 const DISCARD_RETRY: Duration = Duration::from_millis(100);
@@ -29,14 +28,18 @@ where
         if !self.accepts(position, &note) {
             return;
         }
-        let copy = match self.open_copy(installer) {
+        let options = self.copy_options();
+        let copy_directory = options.directory.clone();
+        let opened = installer.finish();
+        let opened =
+            opened.and_then(|store| Engine::with_store(store, options, ReplicationRole::Follower));
+        let copy = match opened {
             Ok(copy) => copy,
             Err(error) => {
                 return tracing::error!(%error, "a copy of another region cannot be opened");
             }
         };
         let old_directory = self.directory.side(self.directory.metadata.side);
-        let copy_directory = beside(&self.directory);
         // The copy is complete before a restart can open it: a crash before the switch leaves the
         // old state, and the region begins the transfer again.
         let completed = self.complete_copy(&copy).await;
@@ -72,15 +75,6 @@ where
         // Only after the switch may the directory of the old state be removed, because until then a
         // restart opens the old state.
         tokio::spawn(discard(old, old_directory));
-    }
-
-    /// Opens a received snapshot beside this region's state, which stays in use.
-    fn open_copy(&self, installer: SnapshotInstaller) -> Result<Arc<Engine>, Error> {
-        let options = EngineOptions {
-            directory: beside(&self.directory),
-            ..self.options.clone()
-        };
-        Engine::with_store(installer.finish()?, options, ReplicationRole::Follower)
     }
 }
 

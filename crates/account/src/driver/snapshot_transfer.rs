@@ -5,7 +5,7 @@
 //! The transfer is the same in every account. Accounts differ in the metadata of a state (the note)
 //! and in the states that they accept: see [`SnapshotRules`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,7 +14,6 @@ use orrery_partition::{Error, Position, SnapshotChunk, SnapshotInstaller, Snapsh
 use orrery_regions::{Millis, RegionId};
 
 use super::Driver;
-use super::region_directory::RegionDirectory;
 use crate::{LinkFrame, SnapshotFrame};
 
 const PIECE_BYTES: usize = 1024 * 1024;
@@ -27,12 +26,13 @@ const OUTGOING_MAX: usize = 8;
 /// The snapshot transfers of a region, in both directions.
 #[derive(Default)]
 pub(super) struct SnapshotTransfers {
-    outgoing: Vec<(RegionId, OutgoingSnapshot)>,
+    outgoing: Vec<OutgoingSnapshot>,
     incoming: Option<IncomingSnapshot>,
 }
 
 /// A transfer of this region's state to another region.
 struct OutgoingSnapshot {
+    to: RegionId,
     copy: u64,
     stream: SnapshotStream,
     next: u64,
@@ -62,6 +62,11 @@ impl SnapshotTransfers {
         self.incoming.is_some()
     }
 
+    fn outgoing(&mut self, to: RegionId, copy: u64) -> Option<&mut OutgoingSnapshot> {
+        let mut outgoing = self.outgoing.iter_mut();
+        outgoing.find(|outgoing| (outgoing.to, outgoing.copy) == (to, copy))
+    }
+
     /// Drops the outgoing transfers, because their state was replaced.
     pub(super) fn stop_sending(&mut self) {
         self.outgoing.clear();
@@ -82,7 +87,9 @@ pub(super) trait SnapshotRules {
     fn request_snapshot(&mut self, now: Millis);
 
     /// Brings what only this region has into a copy that is about to replace the state.
-    async fn complete_copy(&mut self, copy: &Arc<Engine>) -> Result<(), String>;
+    async fn complete_copy(&mut self, _copy: &Arc<Engine>) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Continues with the copy, which has taken the place of the old engine.
     async fn attach(&mut self, old: &Engine, position: Position, note: Bytes) -> Result<(), Error>;
@@ -107,16 +114,15 @@ where
             return;
         }
         let now = self.shared.now();
-        let copy = now.0;
         self.snapshot_transfers.incoming = Some(IncomingSnapshot {
-            copy,
+            copy: now.0,
             from,
             received: None,
             next: 0,
             asked: now,
             progressed_at: now,
         });
-        self.send(from, LinkFrame::Snapshot(SnapshotFrame::Ask { copy }));
+        self.ask_for_next();
     }
 
     /// Repeats the last request if its answer is overdue.
@@ -128,15 +134,21 @@ where
             self.snapshot_transfers.incoming = None;
         } else if now.since(incoming.asked) >= RETRY_MS {
             incoming.asked = now;
-            let IncomingSnapshot {
-                copy, from, next, ..
-            } = *incoming;
-            let frame = match &incoming.received {
-                None => SnapshotFrame::Ask { copy },
-                Some(_) => SnapshotFrame::Next { copy, piece: next },
-            };
-            self.send(from, LinkFrame::Snapshot(frame));
+            self.ask_for_next();
         }
+    }
+
+    /// Requests the description of the state, or the next piece.
+    fn ask_for_next(&self) {
+        let Some(incoming) = &self.snapshot_transfers.incoming else {
+            return;
+        };
+        let (copy, piece) = (incoming.copy, incoming.next);
+        let frame = match incoming.received {
+            None => SnapshotFrame::Ask { copy },
+            Some(_) => SnapshotFrame::Next { copy, piece },
+        };
+        self.send(incoming.from, LinkFrame::Snapshot(frame));
     }
 
     /// Handles a frame of a transfer; returns the received snapshot once it is complete.
@@ -174,10 +186,7 @@ where
     }
 
     fn begin_sending(&mut self, to: RegionId, copy: u64) {
-        let is_known = |(region, outgoing): &(RegionId, OutgoingSnapshot)| {
-            *region == to && outgoing.copy == copy
-        };
-        if self.snapshot_transfers.outgoing.iter().any(is_known) {
+        if self.snapshot_transfers.outgoing(to, copy).is_some() {
             return;
         }
         let begun = self.engine.snapshot_stream().and_then(|stream| {
@@ -193,17 +202,17 @@ where
         };
         let position = stream.position().0;
         let outgoing = &mut self.snapshot_transfers.outgoing;
-        outgoing.retain(|(region, _)| *region != to);
+        outgoing.retain(|outgoing| outgoing.to != to);
         if outgoing.len() >= OUTGOING_MAX {
             outgoing.remove(0);
         }
-        let new = OutgoingSnapshot {
+        outgoing.push(OutgoingSnapshot {
+            to,
             copy,
             stream,
             next: 0,
             last: None,
-        };
-        outgoing.push((to, new));
+        });
         let frame = SnapshotFrame::Metadata {
             copy,
             position,
@@ -213,10 +222,7 @@ where
     }
 
     fn send_piece(&mut self, to: RegionId, copy: u64, piece: u64) {
-        let is_asked = |(region, outgoing): &&mut (RegionId, OutgoingSnapshot)| {
-            *region == to && outgoing.copy == copy
-        };
-        let Some((_, outgoing)) = self.snapshot_transfers.outgoing.iter_mut().find(is_asked) else {
+        let Some(outgoing) = self.snapshot_transfers.outgoing(to, copy) else {
             return self.send(to, LinkFrame::Snapshot(SnapshotFrame::NotFound { copy }));
         };
         // The next piece is read only once. A repeated request gets the stored frame again, because
@@ -262,20 +268,14 @@ where
             self.snapshot_transfers.incoming = None;
             return;
         }
-        let now = self.shared.now();
-        match install_beside(&self.options, beside(&self.directory), position) {
-            Ok(installer) => {
-                if let Some(incoming) = &mut self.snapshot_transfers.incoming {
-                    incoming.received = Some(ReceivedSnapshot {
-                        installer,
-                        position,
-                        note,
-                    });
-                    (incoming.asked, incoming.progressed_at) = (now, now);
-                }
-                let next = SnapshotFrame::Next { copy, piece: 0 };
-                self.send(from, LinkFrame::Snapshot(next));
-            }
+        match self.begin_copy(position) {
+            Ok(installer) => self.record_progress(|incoming| {
+                incoming.received = Some(ReceivedSnapshot {
+                    installer,
+                    position,
+                    note,
+                });
+            }),
             Err(error) => {
                 tracing::error!(%error, "a copy of another region cannot be begun");
                 self.snapshot_transfers.incoming = None;
@@ -290,7 +290,6 @@ where
         piece: u64,
         entries: Option<SnapshotChunk>,
     ) {
-        let now = self.shared.now();
         let Some(incoming) = self.snapshot_transfers.incoming.as_mut() else {
             return;
         };
@@ -299,38 +298,40 @@ where
         else {
             return;
         };
-        if let Err(error) = snapshot.installer.add(entries) {
-            tracing::error!(%error, "a copy of another region cannot be written");
-            self.snapshot_transfers.incoming = None;
-            return;
+        match snapshot.installer.add(entries) {
+            Ok(()) => self.record_progress(|incoming| incoming.next += 1),
+            Err(error) => {
+                tracing::error!(%error, "a copy of another region cannot be written");
+                self.snapshot_transfers.incoming = None;
+            }
         }
-        incoming.next += 1;
-        (incoming.asked, incoming.progressed_at) = (now, now);
-        let piece = incoming.next;
-        self.send(
-            from,
-            LinkFrame::Snapshot(SnapshotFrame::Next { copy, piece }),
-        );
     }
-}
 
-pub(super) fn beside(directory: &RegionDirectory) -> Option<PathBuf> {
-    directory.side(directory.metadata.side ^ 1)
-}
-
-fn install_beside(
-    options: &EngineOptions,
-    directory: Option<PathBuf>,
-    position: Position,
-) -> Result<SnapshotInstaller, Error> {
-    if let Some(path) = &directory {
-        clear(path);
+    /// The options of an engine in the directory beside the one in use.
+    pub(super) fn copy_options(&self) -> EngineOptions {
+        EngineOptions {
+            directory: self.directory.side(self.directory.metadata.side ^ 1),
+            ..self.options.clone()
+        }
     }
-    let options = EngineOptions {
-        directory,
-        ..options.clone()
-    };
-    Engine::install_snapshot(&options, position)
+
+    fn begin_copy(&self, position: Position) -> Result<SnapshotInstaller, Error> {
+        let options = self.copy_options();
+        if let Some(path) = &options.directory {
+            clear(path);
+        }
+        Engine::install_snapshot(&options, position)
+    }
+
+    /// Changes the transfer after an answer, and requests the next piece.
+    fn record_progress(&mut self, change: impl FnOnce(&mut IncomingSnapshot)) {
+        let now = self.shared.now();
+        if let Some(incoming) = &mut self.snapshot_transfers.incoming {
+            change(incoming);
+            (incoming.asked, incoming.progressed_at) = (now, now);
+        }
+        self.ask_for_next();
+    }
 }
 
 pub(super) fn clear(path: &Path) {

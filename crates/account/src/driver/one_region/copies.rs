@@ -1,8 +1,6 @@
 //! Copies of the state in an account with one write region. The note of a copy is the newest note of
 //! the state: the lineage and the members at its last record.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use orrery_engine::Engine;
 use orrery_partition::{Error, Position, SnapshotStream};
@@ -36,11 +34,6 @@ impl SnapshotRules for Driver<OneRegionWrites> {
                 self.fetch_snapshot(source);
             }
         }
-    }
-
-    /// A follower has no record that its write region lacks, except the diverged ones.
-    async fn complete_copy(&mut self, _copy: &Arc<Engine>) -> Result<(), String> {
-        Ok(())
     }
 
     async fn attach(
