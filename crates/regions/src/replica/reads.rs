@@ -129,7 +129,7 @@ impl Replica {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replica::writer::WAITING_READS_MAX;
+    use crate::replica::writer::rounds::WAITING_READS_MAX;
     use crate::{Consistency, Membership, ReplicaSettings};
 
     /// The position of a follower that has every record.
