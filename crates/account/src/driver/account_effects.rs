@@ -1,5 +1,5 @@
-//! The effects of the account stream's replica. A driver stores the stream in the log of the store
-//! or in a log of its own; everything else about the effects is the same.
+//! The effects of the account stream's replica. Modes of an account differ in the storage of the
+//! stream: the log of the store, or a separate log ([`AccountStreamStorage`]).
 
 use orrery_partition::Error;
 use orrery_regions::{
@@ -19,8 +19,8 @@ pub(super) trait AccountStreamStorage {
     /// Appends records, and reports them to the replica once they are durable.
     async fn append(&mut self, records: Vec<StreamRecord>);
 
-    /// The records of a page, and its header, which may begin later than the pull. None if the pull
-    /// has no answer now.
+    /// The records of a page, and its header, which may begin later than the pull. None if
+    /// the region cannot answer this pull now.
     fn read_page(
         &mut self,
         to: RegionId,
@@ -28,15 +28,16 @@ pub(super) trait AccountStreamStorage {
         bytes_max: u64,
     ) -> Option<(RecordPageHeader, Vec<StreamRecord>)>;
 
-    /// Makes the log durable and the engine a follower of the region that is promised.
+    /// Makes the log durable, after the engine has stopped writing if the promise is to another
+    /// region.
     async fn prepare_promise(&mut self) -> Result<(), Error>;
 
     /// Removes the records that are not part of the history, or prepares for the copy of a state
     /// that is.
     fn repair_log(&mut self, repair: LogRepair);
 
-    /// Whether the region may give up its state because the log of another region does not have the
-    /// next records any more.
+    /// Whether a snapshot may replace this region's state after another region has trimmed the next
+    /// records from its log.
     fn may_fetch_snapshot(&self) -> bool;
 }
 

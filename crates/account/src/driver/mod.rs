@@ -1,4 +1,4 @@
-//! The task of one region, and what it works on.
+//! The driver of a region: its task, its stored metadata and its copies.
 //!
 //! [`Driver`](task::Driver) is the task: a loop over messages and clock ticks that carries out the
 //! effects of the region's state machines in order. Two strategies add what depends on the regions

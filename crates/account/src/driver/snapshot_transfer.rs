@@ -2,8 +2,8 @@
 //! region: it requests the state piece by piece, fills a directory beside its own, and replaces its
 //! state in one step (`install.rs`).
 //!
-//! The transfer is the same in every account. Accounts differ in the metadata of a state (the note)
-//! and in the states that they accept: see [`SnapshotRules`].
+//! All modes of an account share the transfer. [`SnapshotRules`] says how modes differ: in the
+//! metadata of a state (the note), and in the states that a region accepts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -86,12 +86,12 @@ pub(super) trait SnapshotRules {
     /// region is in progress.
     fn request_snapshot(&mut self, now: Millis);
 
-    /// Brings what only this region has into a copy that is about to replace the state.
+    /// Merges records that only this region has into a copy, before the copy replaces the state.
     async fn complete_copy(&mut self, _copy: &Arc<Engine>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Continues with the copy, which has taken the place of the old engine.
+    /// Connects the replica to the copy, which has replaced the old engine.
     async fn attach(&mut self, old: &Engine, position: Position, note: Bytes) -> Result<(), Error>;
 }
 

@@ -27,7 +27,7 @@ const KEPT_BYTES_MAX_IN_MEMORY: u64 = 256 * 1024 * 1024;
 pub(crate) enum AccountStream {
     /// In the log of the engine's store: one region writes, and every record is of this stream.
     EngineLog,
-    /// In a log of its own: the items are in the streams of the regions.
+    /// In a separate log, because the log of the store has the items of several streams.
     OwnLog(Box<AccountLog>),
 }
 

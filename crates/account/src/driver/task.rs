@@ -55,7 +55,7 @@ pub(crate) struct Driver<S> {
     pub(super) diverged_suffix: Arc<Mutex<DivergedSuffix>>,
     /// When the task looks for work even if nothing wakes it before.
     pub(super) look_again_at: Option<Instant>,
-    /// The failure because of which the region takes no more records.
+    /// The failure that stopped the replication of this region.
     pub(super) broken: Option<String>,
     pub(super) strategy: S,
 }
@@ -101,7 +101,7 @@ pub(super) trait WriteStrategy: AccountStreamStorage + SnapshotRules {
     /// Lets the state follow the committed records, after their effects. True if it has advanced.
     async fn advance_state(&mut self) -> bool;
 
-    /// The state has advanced as far as it can: gives the other regions what they wait for.
+    /// Sends waiting regions their pages, after the state has applied every committed record.
     async fn complete_round(&mut self);
 
     /// Publishes the strategy's part of the region's state.
@@ -148,7 +148,7 @@ impl<S> Driver<S> {
         }
     }
 
-    /// Takes no more records, because of a failure.
+    /// Refuses further records after a failure, whose cause operators see.
     pub(super) fn break_down(&mut self, cause: &str) {
         if self.broken.is_none() {
             tracing::error!(
@@ -220,8 +220,9 @@ where
                 }
                 let now = self.shared.now();
                 self.shared.lock().replica.receive(now, from, message);
-                // The replica gets no further message between an effect and the call that answers
-                // the effect.
+                // The effects are carried out before the next message: the replica relies on no
+                // message between an effect (such as a cut of the log) and the call that answers the
+                // effect.
                 self.settle().await;
             }
             LinkFrame::Snapshot(frame) => {
@@ -248,6 +249,8 @@ where
         loop {
             let effects = self.take_effects().await;
             let is_quiet = effects.is_empty();
+            // In order, one after the other: a message may depend on the hard state or on the records
+            // that an earlier effect makes durable.
             for effect in effects {
                 self.carry_out(effect).await;
             }
