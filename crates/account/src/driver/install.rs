@@ -54,7 +54,7 @@ where
                 region = self.region.name(),
                 "a copy of another region is not put in place"
             );
-            tokio::spawn(discard(copy, copy_directory));
+            self.snapshot_transfers.discarding = Some(tokio::spawn(discard(copy, copy_directory)));
             return;
         }
         let old = std::mem::replace(&mut self.engine, Arc::clone(&copy));
@@ -74,7 +74,7 @@ where
         );
         // Only after the switch may the directory of the old state be removed, because until then a
         // restart opens the old state.
-        tokio::spawn(discard(old, old_directory));
+        self.snapshot_transfers.discarding = Some(tokio::spawn(discard(old, old_directory)));
     }
 }
 

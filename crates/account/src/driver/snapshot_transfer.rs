@@ -12,6 +12,7 @@ use bytes::Bytes;
 use orrery_engine::{Engine, EngineOptions};
 use orrery_partition::{Error, Position, SnapshotChunk, SnapshotInstaller, SnapshotStream};
 use orrery_regions::{Millis, RegionId};
+use tokio::task::JoinHandle;
 
 use super::Driver;
 use crate::{LinkFrame, SnapshotFrame};
@@ -28,6 +29,8 @@ const OUTGOING_MAX: usize = 8;
 pub(super) struct SnapshotTransfers {
     outgoing: Vec<OutgoingSnapshot>,
     incoming: Option<IncomingSnapshot>,
+    /// Removes the directory of the state that was replaced last, once no request uses that state.
+    pub(super) discarding: Option<JoinHandle<()>>,
 }
 
 /// A transfer of this region's state to another region.
@@ -60,6 +63,11 @@ pub(super) struct ReceivedSnapshot {
 impl SnapshotTransfers {
     pub(super) fn is_receiving(&self) -> bool {
         self.incoming.is_some()
+    }
+
+    fn is_discarding(&self) -> bool {
+        let discarding = self.discarding.as_ref();
+        discarding.is_some_and(|discarding| !discarding.is_finished())
     }
 
     fn outgoing(&mut self, to: RegionId, copy: u64) -> Option<&mut OutgoingSnapshot> {
@@ -110,7 +118,10 @@ where
 
     /// Begins a transfer, unless one is in progress.
     pub(super) fn fetch_snapshot(&mut self, from: RegionId) {
-        if self.snapshot_transfers.is_receiving() {
+        let transfers = &self.snapshot_transfers;
+        // A copy needs the directory of the state that was replaced last. While a request still uses
+        // that state, its directory is removed later, and a copy in it would be removed with it.
+        if transfers.is_receiving() || transfers.is_discarding() {
             return;
         }
         let now = self.shared.now();

@@ -166,3 +166,30 @@ async fn a_region_that_was_down_is_copied_when_it_comes_up() {
     world.is_the_same_everywhere(&ALL).await;
     end(world.account).await;
 }
+
+/// While a request uses the state that a copy has replaced, no other copy takes its directory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_waits_for_requests_that_use_the_state_before_the_last_copy() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = start(Some(directory.path())).await;
+    let oldest = world.region("c").engine();
+    world.isolate("c").await;
+    outrun(&world, &["a", "b"], "x", 200_000).await;
+    world.connect("c").await;
+    all_see(&world, "a", "x").await;
+    let first = state(&world, "c");
+    assert!(first.is_some(), "it was copied");
+    world.isolate("c").await;
+    outrun(&world, &["a", "b"], "y", 200_000).await;
+    world.connect("c").await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(state(&world, "c"), first, "the next copy waits");
+    drop(oldest);
+    all_see(&world, "a", "y").await;
+    assert_ne!(state(&world, "c"), first);
+    // The copy is in the directory that the oldest state had.
+    let world = world.reopen().await;
+    all_see(&world, "a", "y").await;
+    world.is_the_same_everywhere(&ALL).await;
+    end(world.account).await;
+}
