@@ -138,6 +138,12 @@ pub enum ConflictKind {
 pub enum GoneKind {
     /// The named physical partition does not exist, or no longer exists.
     PartitionKeyRange,
+    /// The path of the replica that a client in direct mode asked names a physical partition that
+    /// does not exist, or no longer exists.
+    ReplicaRange,
+    /// A client in direct mode has resolved the name of a container, and the container with this
+    /// name is another one or none by now.
+    ContainerOfName,
 }
 
 impl Failure {

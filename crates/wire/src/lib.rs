@@ -4,6 +4,7 @@
 //! Only this crate knows header names, status numbers and protocol JSON. It does no I/O and reads
 //! no clock: callers pass the time.
 
+mod addresses;
 mod auth;
 mod batch;
 mod body;
@@ -14,9 +15,11 @@ mod patch;
 mod path;
 mod percent;
 mod query_report;
+mod replica_path;
 mod session_token;
 mod status;
 
+pub use addresses::{AddressesQuery, addresses_body};
 pub use auth::{
     Action, Credential, Grant, GrantTarget, GrantedItems, Signature, SignedRequest, Signer,
     SigningKeys, TokenAction, TokenKey, TokenSecret, check_role, token_forbidden, verify_entra,
@@ -42,11 +45,12 @@ pub use http_date::HttpDate;
 pub use offer_headers::OfferHeaders;
 pub use patch::parse_patch;
 pub use path::{RequestPath, Resource};
-pub use percent::encode_component;
+pub use percent::{decode as decode_percent, encode_component};
 pub use query_report::{
     IndexMetrics, IndexMetricsForm, PlanCounts, PlanEstimate, PlanTimes, QueryMetrics,
     QueryPlanReport,
 };
+pub use replica_path::ReplicaPath;
 pub use session_token::{
     SessionPart, SessionPosition, SessionToken, check_session_token, has_reached,
     parse_session_token, session_token,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Decodes `%XX` exactly once; `+` stays a plus. `None` for an invalid escape, and for bytes that
 /// are not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
+pub fn decode(text: &str) -> Option<Cow<'_, str>> {
     // Most segments have no escape and are borrowed.
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));

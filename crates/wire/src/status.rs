@@ -43,6 +43,7 @@ const UNIQUE_KEY_EXISTS: &str = "Unique index constraint violation. Resource wit
                                  name, or unique index already exists.";
 const PRECONDITION_FAILED: &str = "Operation cannot be performed because one of the specified precondition is not met. One of \
      the specified pre-condition is not met";
+const GONE: &str = "The requested resource is no longer available at the server.";
 const RETRY_WITH: &str = "Conflicting request to resource has been attempted. Retry the request.";
 
 impl<'f> ErrorStatus<'f> {
@@ -129,12 +130,9 @@ impl<'f> ErrorStatus<'f> {
             Failure::Conflict(ConflictKind::UniqueKey) => {
                 row(409, Some(3301), "Conflict", UNIQUE_KEY_EXISTS)
             }
-            Failure::Gone(GoneKind::PartitionKeyRange) => row(
-                410,
-                Some(1002),
-                "Gone",
-                "The requested resource is no longer available at the server.",
-            ),
+            Failure::Gone(GoneKind::PartitionKeyRange) => row(410, Some(1002), "Gone", GONE),
+            Failure::Gone(GoneKind::ContainerOfName) => row(410, Some(1000), "Gone", GONE),
+            Failure::Gone(GoneKind::ReplicaRange) => row(410, Some(1007), "Gone", GONE),
             Failure::PreconditionFailed => {
                 row(412, None, "PreconditionFailed", PRECONDITION_FAILED)
             }
