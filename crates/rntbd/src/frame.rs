@@ -104,6 +104,11 @@ impl RequestReader {
         }
     }
 
+    /// Whether the reader has a head whose payload is still missing.
+    pub fn is_inside_frame(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// Takes the next frame out of `buffer`, without a copy of its bytes. Refuses a frame as soon
     /// as its head shows that it is larger than the limits.
     pub fn next(&mut self, buffer: &mut BytesMut) -> Result<Step, Malformed> {

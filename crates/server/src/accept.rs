@@ -19,6 +19,8 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer_body::{AnswerBody, ResponseGuard};
+use crate::body::RequestBody;
+use crate::direct::ReplicaRequest;
 use crate::governor::{AdmittedConnection, Connection, Governor, Register, Socket};
 use crate::hosts::Hosts;
 
@@ -53,7 +55,9 @@ pub(crate) struct IncomingRequest {
     /// `http` or `https`.
     pub(crate) scheme: &'static str,
     pub(crate) parts: Parts,
-    pub(crate) body: Incoming,
+    pub(crate) body: RequestBody,
+    /// The replica that a client in direct mode asks; None for a request over HTTP.
+    pub(crate) replica: Option<ReplicaRequest>,
 }
 
 /// A response, and the loan for the memory that the request and the response take.
@@ -191,7 +195,8 @@ impl<A: RequestHandler> ConnectionContext<A> {
         let request = IncomingRequest {
             scheme,
             parts,
-            body,
+            body: RequestBody::Incoming(body),
+            replica: None,
         };
         self.answers.answer(request, connection).await
     }

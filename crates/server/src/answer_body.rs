@@ -31,6 +31,11 @@ impl ResponseGuard {
         open.answered();
         ResponseGuard { open, _loan: loan }
     }
+
+    /// Counts bytes of the answer that were written to the connection.
+    pub(crate) fn count_written(&self, bytes: usize) {
+        self.open.count_written(bytes);
+    }
 }
 
 pub(crate) struct AnswerBody {
@@ -110,8 +115,8 @@ impl Buf for Piece {
         // `advance` is called for bytes that the connection accepted, so this measures the rate of
         // the client.
         match &self.guard {
-            GuardHandle::Alone(guard) => guard.open.count_written(count),
-            GuardHandle::Shared(guard) => guard.open.count_written(count),
+            GuardHandle::Alone(guard) => guard.count_written(count),
+            GuardHandle::Shared(guard) => guard.count_written(count),
             GuardHandle::Nothing => {}
         }
         self.bytes.advance(count);

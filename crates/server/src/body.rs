@@ -20,15 +20,33 @@ const DRAIN_TIME: Duration = Duration::from_secs(3);
 /// The memory that a parsed JSON value takes, beside its text.
 const VALUE_BYTES: usize = 64;
 
+/// The body of a request.
+pub(crate) enum RequestBody {
+    /// A body of HTTP, which the server reads once it has authorized the request.
+    Incoming(Incoming),
+    /// The body of a request in direct mode, which came with its frame.
+    Whole(Bytes),
+}
+
 /// Reads the body of a request that authorization has allowed. The loan grows by the memory of the
 /// body and of the JSON values that a parser makes from it. A client that sends fewer bytes than
 /// [`STALL_RATE`] requires for `stall_time` has stalled, and the call fails with
 /// [`Failure::Timeout`].
 pub(crate) async fn read(
-    mut body: Incoming,
+    body: RequestBody,
     loan: &mut Loan,
     stall_time: Duration,
 ) -> Result<Bytes, Failure> {
+    let mut body = match body {
+        RequestBody::Incoming(body) => body,
+        RequestBody::Whole(bytes) if bytes.len() > limits::REQUEST_BYTES_MAX => {
+            return Err(too_large());
+        }
+        RequestBody::Whole(bytes) => {
+            borrow_for(&bytes, loan)?;
+            return Ok(bytes);
+        }
+    };
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
@@ -39,7 +57,7 @@ pub(crate) async fn read(
         Err(failure) => {
             // The drain can take seconds, so the loan is returned first.
             loan.shrink(usize::MAX);
-            drain(body).await;
+            drain_incoming(body).await;
             Err(failure)
         }
     }
@@ -104,15 +122,26 @@ async fn collect(
         rest.freeze()
     };
     // Until here the first piece is memory of the connection and needs no loan of the request.
-    let values = values_in(&bytes);
-    loan.grow(bytes.len() + values * VALUE_BYTES)
-        .map_err(out_of_memory)?;
+    borrow_for(&bytes, loan)?;
     Ok(bytes)
+}
+
+/// Borrows memory for a body and for the values in it.
+fn borrow_for(bytes: &Bytes, loan: &mut Loan) -> Result<(), Failure> {
+    let values = values_in(bytes);
+    loan.grow(bytes.len() + values * VALUE_BYTES)
+        .map_err(out_of_memory)
 }
 
 /// Reads and discards a body that the server has refused, for up to [`DRAIN_TIME`]: a client that
 /// is still sending would not read the answer with the refusal.
-pub(crate) async fn drain(mut body: Incoming) {
+pub(crate) async fn drain(body: RequestBody) {
+    if let RequestBody::Incoming(body) = body {
+        drain_incoming(body).await;
+    }
+}
+
+async fn drain_incoming(mut body: Incoming) {
     let end = Instant::now() + DRAIN_TIME;
     let mut length = 0;
     while length < DRAIN_BYTES_MAX && !body.is_end_stream() {

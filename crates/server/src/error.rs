@@ -19,6 +19,15 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
+    #[error(
+        "cannot listen on {address} for direct mode; choose another address or port with --direct-listen, or \
+         switch it off with --direct off"
+    )]
+    ListenDirect {
+        address: SocketAddr,
+        #[source]
+        source: std::io::Error,
+    },
     #[error("the TLS certificate or its key cannot be used: {0}")]
     Certificate(String),
 }

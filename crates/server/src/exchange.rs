@@ -15,8 +15,8 @@ use orrery_model::{
     ConsistencyLevel, ContainerAddress, Failure, PartitionLsn, RegionSession, Script, ScriptKind,
 };
 use orrery_wire::{
-    Owner, OwnerHeaders, ReadStrategy, RequestHeaders, SdkCapabilities, encode_component,
-    has_reached, parse_session_token, session_token,
+    Owner, OwnerHeaders, ReadStrategy, ReplicaPath, RequestHeaders, SdkCapabilities,
+    encode_component, has_reached, parse_session_token, session_token,
 };
 
 use crate::QueryPlans;
@@ -36,6 +36,8 @@ pub(crate) struct Exchange<'r> {
     pub(crate) body: Bytes,
     pub(crate) scheme: &'static str,
     pub(crate) request: &'r Parts,
+    /// The replica that a client in direct mode asks; None for a request over HTTP.
+    pub(crate) replica: Option<ReplicaPath>,
     /// The share through which the client of the request borrows memory.
     pub(crate) share: &'r MemoryShare,
 }
@@ -78,7 +80,7 @@ impl Exchange<'_> {
     }
 
     /// The host as the client wrote it: HTTP/1.1 has a header, HTTP/2 an authority.
-    fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         let host = self.request.headers.get(HOST);
         let host = host.and_then(|host| host.to_str().ok());
         let authority = self.request.uri.authority().map(UriAuthority::as_str);

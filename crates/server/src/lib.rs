@@ -10,6 +10,7 @@ mod answer_body;
 mod authority;
 mod body;
 mod browser;
+mod direct;
 mod error;
 mod exchange;
 mod explorer;

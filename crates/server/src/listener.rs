@@ -6,20 +6,23 @@ use std::sync::Arc;
 use orrery_account::Region;
 use orrery_model::AccountKeys;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
 use crate::accept::{self, IncomingRequest, LoanedResponse, RequestHandler};
+use crate::direct::DirectListener;
 use crate::governor::Connection;
 use crate::hosts::Hosts;
 use crate::service::handle;
 use crate::state::State;
-use crate::{Error, ServerOptions, tls};
+use crate::{Error, ServerOptions, TlsIdentity, tls};
 
 /// A region's listener for clients, bound and not yet serving.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     acceptor: Option<TlsAcceptor>,
+    direct: Option<DirectListener>,
     state: Arc<State>,
 }
 
@@ -70,6 +73,7 @@ impl Server {
             listener,
             address,
             acceptor,
+            direct: None,
             state: Arc::new(state),
         })
     }
@@ -90,8 +94,36 @@ impl Server {
         }
     }
 
+    /// Listens for clients in direct mode too, always with TLS. Returns the bound address.
+    pub async fn listen_direct(
+        &mut self,
+        address: SocketAddr,
+        identity: &TlsIdentity,
+    ) -> Result<SocketAddr, Error> {
+        let listener = DirectListener::bind(address, identity).await?;
+        let address = listener.address();
+        // Set once: the addresses that clients have received stay valid.
+        let _ = self.state.direct_port.set(address.port());
+        self.direct = Some(listener);
+        Ok(address)
+    }
+
     /// Serves until `shutdown` is ready. Returns when the open requests have ended.
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let direct = self.direct.map(|listener| {
+            let state = Arc::clone(&self.state);
+            listener.run(state, async { drop(stopped.await) })
+        });
+        let direct = async {
+            if let Some(direct) = direct {
+                direct.await;
+            }
+        };
+        let shutdown = async {
+            shutdown.await;
+            drop(stop);
+        };
         let governor = &self.state.governor;
         let listener = accept::Listener {
             socket: self.listener,
@@ -100,7 +132,7 @@ impl Server {
             hosts: Hosts::new(self.address.ip(), &governor.limits().allowed_hosts),
             low_priority: Some(governor.clone()),
         };
-        accept::run(listener, self.state, shutdown).await;
+        tokio::join!(accept::run(listener, self.state, shutdown), direct);
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn metrics(state: &State) -> Response<Bytes> {
     let report = state.account.upgrade().map(|account| account.report());
     let text = metrics::text(
         &state.metrics,
+        &state.direct_counts,
         &state.governor,
         &state.region.engine(),
         report.as_ref(),

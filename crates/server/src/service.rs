@@ -4,21 +4,22 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use hyper::body::Incoming;
 use hyper::header::EXPECT;
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Version};
 use orrery_engine::{Engine, out_of_memory};
 use orrery_memory::Loan;
 use orrery_model::Failure;
-use orrery_wire::{Action, RequestHeaders, RequestPath, Resource, names};
+use orrery_wire::{Action, AddressesQuery, RequestHeaders, RequestPath, Resource, names};
 use tokio::time::timeout;
 
 use crate::accept::{IncomingRequest, LoanedResponse};
-use crate::authority::{AuthorizedRequest, authorize};
+use crate::authority::{AuthorizedRequest, authorize, authorize_addresses};
+use crate::body::RequestBody;
+use crate::direct::ReplicaRequest;
 use crate::exchange::Exchange;
 use crate::governor::{ClientIdentity, Connection};
 use crate::metrics::RequestKind;
@@ -50,6 +51,7 @@ pub(crate) async fn handle(
         scheme,
         parts,
         body: incoming,
+        replica,
     } = request;
     // The availability check comes before the public paths: a region that is down must fail its
     // health checks too.
@@ -79,6 +81,7 @@ pub(crate) async fn handle(
         engine: &engine,
         scheme,
         parts: &parts,
+        replica: replica.as_ref(),
         connection,
     };
     let RequestOutcome {
@@ -134,6 +137,23 @@ pub(crate) async fn handle(
     LoanedResponse { response, loan }
 }
 
+/// Answers a request in direct mode whose frame names nothing that this server could carry out.
+pub(crate) fn refuse(
+    state: &State,
+    failure: Failure,
+    activity_id: &str,
+    connection: &Connection,
+) -> LoanedResponse {
+    let reply = Reply::failed(failure);
+    let (status, elapsed) = (reply.status, Duration::ZERO);
+    state
+        .metrics
+        .count(RequestKind::Refused, status, reply.charge, elapsed);
+    let engine = state.region.engine();
+    let response = reply.into_response(state, &engine, activity_id, elapsed);
+    unauthenticated_response(state, response, connection)
+}
+
 /// Loans the memory of an answer that needs no credential.
 fn unauthenticated_response(
     state: &State,
@@ -167,6 +187,7 @@ struct ReceivedRequest<'r> {
     engine: &'r Arc<Engine>,
     scheme: &'static str,
     parts: &'r Parts,
+    replica: Option<&'r ReplicaRequest>,
     connection: &'r Connection,
 }
 
@@ -182,17 +203,33 @@ struct RequestOutcome {
 struct CheckedRequest<'r> {
     headers: RequestHeaders<'r>,
     authorized: AuthorizedRequest<'r>,
+    /// What a request for addresses looks for.
+    addresses: Option<&'r AddressesQuery<'r>>,
 }
 
 impl<'r> ReceivedRequest<'r> {
     /// Checks the headers before the server reads the body, so that a refused request needs no
     /// memory for a body.
-    async fn answer(&self, available: Result<(), Failure>, incoming: Incoming) -> RequestOutcome {
+    async fn answer(
+        &self,
+        available: Result<(), Failure>,
+        incoming: RequestBody,
+    ) -> RequestOutcome {
         let path = RequestPath::of_uri(&self.parts.uri);
+        let addresses = path.as_ref().ok().and_then(|path| self.addresses(path));
+        // A request for addresses is one for the path whose replicas it looks for.
+        let path = match &addresses {
+            None => path,
+            Some(query) => query
+                .as_ref()
+                .map_err(Failure::clone)
+                .and_then(AddressesQuery::path),
+        };
+        let addresses = addresses.as_ref().and_then(|query| query.as_ref().ok());
         let path = path.as_ref().map_err(Failure::clone);
         let allowed = match available {
-            Ok(()) => path.and_then(|path| self.check(path)),
-            Err(absent) => Err(self.failure_of_absent_region(path, absent)),
+            Ok(()) => path.and_then(|path| self.check(path, addresses)),
+            Err(absent) => Err(self.failure_of_absent_region(path, addresses, absent)),
         };
         let allowed = match allowed {
             Ok(allowed) => allowed,
@@ -239,15 +276,19 @@ impl<'r> ReceivedRequest<'r> {
 
     /// The failure of a region that may not answer. A client looks for another write region when
     /// its write is forbidden (403/3), but not when the service is unavailable (503).
-    fn failure_of_absent_region(
+    fn failure_of_absent_region<'p>(
         &self,
-        path: Result<&'r RequestPath<'r>, Failure>,
+        path: Result<&'p RequestPath<'p>, Failure>,
+        addresses: Option<&'p AddressesQuery<'p>>,
         absent: Failure,
-    ) -> Failure {
+    ) -> Failure
+    where
+        'r: 'p,
+    {
         if !self.state.region.is_replaced() {
             return absent;
         }
-        match path.and_then(|path| self.check(path)) {
+        match path.and_then(|path| self.check(path, addresses)) {
             Ok(allowed) if allowed.authorized.action == Action::Write => Failure::WriteForbidden,
             _ => absent,
         }
@@ -265,10 +306,21 @@ impl<'r> ReceivedRequest<'r> {
     }
 
     /// Parses the headers and authorizes the request.
-    fn check(&self, path: &'r RequestPath<'r>) -> Result<CheckedRequest<'r>, Failure> {
+    fn check<'p>(
+        &self,
+        path: &'p RequestPath<'p>,
+        addresses: Option<&'p AddressesQuery<'p>>,
+    ) -> Result<CheckedRequest<'p>, Failure>
+    where
+        'r: 'p,
+    {
         let mut headers = RequestHeaders::parse(&self.parts.headers)?;
         let now = self.engine.now_seconds();
         let method = &self.parts.method;
+        let authorize = match addresses {
+            None => authorize,
+            Some(_) => authorize_addresses,
+        };
         let authorized = authorize(self.state, self.engine, method, path, &mut headers, now)?;
         if authorized.resource != Resource::Addresses {
             self.connection.mark_authenticated();
@@ -279,13 +331,22 @@ impl<'r> ReceivedRequest<'r> {
         Ok(CheckedRequest {
             headers,
             authorized,
+            addresses,
         })
+    }
+
+    /// What a request for addresses looks for; None for every other request, and for every request
+    /// to a server without direct mode.
+    fn addresses(&self, path: &RequestPath<'_>) -> Option<Result<AddressesQuery<'r>, Failure>> {
+        self.state.direct_port.get()?;
+        let is_for_addresses = path.resource() == Ok(Resource::Addresses);
+        is_for_addresses.then(|| AddressesQuery::of_uri(&self.parts.uri))
     }
 
     /// Reads and discards the body for some time, so that an HTTP/1 client that is still sending it
     /// receives the refusal. A client with the `Expect` header waits before it sends the body, and
     /// with HTTP/2 a client receives the refusal in any case.
-    async fn refuse(&self, incoming: Incoming) {
+    async fn refuse(&self, incoming: RequestBody) {
         let waits = self.parts.headers.contains_key(EXPECT);
         if self.parts.version != Version::HTTP_2 && !waits {
             body::drain(incoming).await;
@@ -297,7 +358,7 @@ impl<'r> ReceivedRequest<'r> {
         &self,
         allowed: CheckedRequest<'_>,
         loan: &mut Loan,
-        incoming: Incoming,
+        incoming: RequestBody,
     ) -> Result<Reply, Failure> {
         // Before the body is read: large headers are paid first, or they would be free.
         if let Err(failure) = self.borrow_for_headers(loan) {
@@ -307,6 +368,7 @@ impl<'r> ReceivedRequest<'r> {
         let CheckedRequest {
             headers,
             authorized,
+            addresses,
         } = allowed;
         let AuthorizedRequest {
             action,
@@ -336,8 +398,15 @@ impl<'r> ReceivedRequest<'r> {
             body,
             scheme: self.scheme,
             request: self.parts,
+            replica: self.replica.map(|replica| replica.path),
             share: loan.share(),
         };
+        if let Some(query) = addresses {
+            return routes::addresses(&exchange, resource, query);
+        }
+        if let Some(replica) = self.replica {
+            replica.check(&exchange)?;
+        }
         routes::dispatch(&exchange, resource).await
     }
 }

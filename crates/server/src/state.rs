@@ -1,7 +1,7 @@
 //! The state that all connections of a server share.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Instant;
 
 use hyper::header::HeaderValue;
@@ -10,6 +10,7 @@ use orrery_model::AccountKeys;
 use orrery_wire::{HttpDate, SigningKeys, TokenSecret};
 
 use crate::activity::ActivityIds;
+use crate::direct::DirectCounts;
 use crate::metrics::Metrics;
 use crate::owner_header_cache::OwnerHeaderCache;
 use crate::request_log::RequestLog;
@@ -33,6 +34,9 @@ pub(crate) struct State {
     pub(crate) hsts: bool,
     pub(crate) query_plans: QueryPlans,
     pub(crate) governor: Governor,
+    /// The port for clients in direct mode. Not set while the server has no such listener.
+    pub(crate) direct_port: OnceLock<u16>,
+    pub(crate) direct_counts: DirectCounts,
     /// Whether only programs on this machine reach the server, so that its metrics need no key.
     is_loopback: AtomicBool,
     // Requests clone the `Arc`, so that new keys do not wait for requests that verify with the old
@@ -59,6 +63,8 @@ impl State {
             hsts: options.hsts,
             query_plans: options.query_plans,
             governor: options.governor,
+            direct_port: OnceLock::new(),
+            direct_counts: DirectCounts::default(),
             is_loopback: AtomicBool::new(is_loopback),
             keys: RwLock::new(Arc::new(SigningKeys::new(&options.keys))),
             requests: AtomicU32::new(0),

@@ -90,15 +90,27 @@ pub(crate) fn certified(material: &TlsMaterial) -> Result<CertifiedKey, Error> {
 
 /// An acceptor that offers HTTP/2 and HTTP/1.1.
 pub(crate) fn acceptor(identity: &TlsIdentity) -> Result<TlsAcceptor, Error> {
+    let mut config = config(identity)?;
+    // In the order of preference.
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// An acceptor for direct mode, whose clients offer no protocols to choose from. Some of them speak
+/// TLS 1.2 only.
+pub(crate) fn direct_acceptor(identity: &TlsIdentity) -> Result<TlsAcceptor, Error> {
+    Ok(TlsAcceptor::from(Arc::new(config(identity)?)))
+}
+
+/// TLS 1.2 and 1.3 with the certificate of the process.
+fn config(identity: &TlsIdentity) -> Result<ServerConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
+    let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::Certificate(error.to_string()))?
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(identity.clone()));
-    // In the order of preference.
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(config)
 }
 
 #[cfg(test)]

@@ -36,6 +36,42 @@ pub(crate) fn authorize<'r>(
     // A path that names nothing is refused before its credential is verified: no credential makes
     // it valid.
     let resource = path.resource()?;
+    authorize_resource(state, engine, method, path, resource, headers, now_seconds)
+}
+
+/// Authorizes a request for the addresses of replicas. The client has signed `path`, the path whose
+/// replicas it looks for. A token that opens anything in a container opens its addresses.
+pub(crate) fn authorize_addresses<'r>(
+    state: &State,
+    engine: &Engine,
+    method: &Method,
+    path: &'r RequestPath<'r>,
+    headers: &mut RequestHeaders<'r>,
+    now_seconds: u64,
+) -> Result<AuthorizedRequest<'r>, Failure> {
+    let resource = match path.resource()? {
+        Resource::Items(container) => Resource::Container(container),
+        Resource::Databases => Resource::Account,
+        _ => {
+            return Err(Failure::bad_request(
+                "One of the input values is invalid. Only the items of a container and the databases of the \
+                 account have replicas.",
+            ));
+        }
+    };
+    authorize_resource(state, engine, method, path, resource, headers, now_seconds)
+}
+
+/// Authorizes a request for `resource`, which its client has signed as `path`.
+fn authorize_resource<'r>(
+    state: &State,
+    engine: &Engine,
+    method: &Method,
+    path: &'r RequestPath<'r>,
+    resource: Resource<'r>,
+    headers: &mut RequestHeaders<'r>,
+    now_seconds: u64,
+) -> Result<AuthorizedRequest<'r>, Failure> {
     let action = Action::of(method, resource, headers);
     // Routes can reach the selection only through the authority, so it leaves the headers here.
     let selection = headers.take_selection();
@@ -45,8 +81,7 @@ pub(crate) fn authorize<'r>(
         authority: Authority { bearer, selection },
         client,
     };
-    // A client in direct mode signs another path than it requests, so its signature cannot be
-    // verified. The answer contains no stored data.
+    // This server has no direct mode, and says so to everybody: the answer contains no stored data.
     if resource == Resource::Addresses {
         return Ok(authorized(
             resource,

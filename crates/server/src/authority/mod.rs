@@ -17,7 +17,7 @@ use orrery_keys::{ChildRid, ContainerRid};
 use orrery_model::Failure;
 use orrery_wire::{Grant, Selection, Signer, TokenKey, token_forbidden};
 
-pub(crate) use authorize::{AuthorizedRequest, authorize};
+pub(crate) use authorize::{AuthorizedRequest, authorize, authorize_addresses};
 pub(crate) use item_access::ItemAccess;
 pub(crate) use mint::{check_permission, mint};
 pub(crate) use scope::{AuthorizedKey, AuthorizedScope, FormerRanges};

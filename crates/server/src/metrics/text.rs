@@ -6,6 +6,7 @@ use orrery_engine::Engine;
 use super::page::Page;
 use super::{LATENCIES_US, Metrics, RequestKind, STATUSES, get, process_usage, regions, store};
 use crate::Governor;
+use crate::direct::DirectCounts;
 
 /// The number of physical partitions with lines of their own. A separate figure counts all
 /// partitions.
@@ -14,6 +15,7 @@ const PARTITIONS_MAX: usize = 1_000;
 /// Writes all metrics. `report` is None for an account without regions.
 pub(crate) fn text(
     metrics: &Metrics,
+    direct: &DirectCounts,
     governor: &Governor,
     engine: &Engine,
     report: Option<&AccountReport>,
@@ -21,6 +23,10 @@ pub(crate) fn text(
     let mut page = Page::default();
     requests(&mut page, metrics);
     latencies(&mut page, metrics);
+    for (name, help, count) in direct.figures() {
+        page.family(name, "counter", help);
+        page.line(&[], count);
+    }
     process_usage::write(&mut page, governor);
     queries(&mut page, engine);
     scripts(&mut page, engine);

@@ -1,6 +1,8 @@
 //! The table of routes: one file for each kind of resource.
 
 mod account;
+mod addresses;
+mod barrier;
 mod batch;
 mod changes;
 mod conflicts;
@@ -26,6 +28,7 @@ use orrery_wire::{FeedPost, Resource};
 use crate::exchange::Exchange;
 use crate::reply::Reply;
 pub(crate) use account::ACCOUNT_ID;
+pub(crate) use addresses::addresses;
 
 /// Answers a request whose credential was verified.
 pub(crate) async fn dispatch(
@@ -35,6 +38,11 @@ pub(crate) async fn dispatch(
     if reads_catalogue(exchange, resource) {
         // One place for all resources: a new route cannot forget the budget of the catalogue.
         exchange.engine().admit_metadata()?;
+    }
+    if let Some(replica) = exchange.replica
+        && *exchange.method == Method::HEAD
+    {
+        return barrier::route(exchange, resource, replica);
     }
     match resource {
         Resource::Account => account::route(exchange),
@@ -69,8 +77,8 @@ pub(crate) async fn dispatch(
             Err(not_built("Client encryption keys are"))
         }
         Resource::Addresses => Err(Failure::NotImplemented(
-            "Direct mode is not built into Orrery. Use gateway mode: ConnectionMode.Gateway in .NET, \
-             gatewayMode() in Java."
+            "Direct mode is switched off on this server (--direct off). Use gateway mode: ConnectionMode.Gateway \
+             in .NET, gatewayMode() in Java."
                 .to_owned(),
         )),
         Resource::RequestLog => requests::route(exchange),

@@ -38,10 +38,11 @@ pub struct RegionLocation<'r> {
     pub endpoint: &'r str,
 }
 
-/// Fixed figures of Cosmos DB. Orrery has no replica sets.
+/// A partition has one replica, so that a client in direct mode reads it with one request at every
+/// consistency level.
 const REPLICATION: &[u8] =
-    br#"{"asyncReplication":false,"minReplicaSetSize":3,"maxReplicasetSize":4}"#;
-const SYSTEM_REPLICATION: &[u8] = br#"{"minReplicaSetSize":3,"maxReplicasetSize":4}"#;
+    br#"{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":1}"#;
+const SYSTEM_REPLICATION: &[u8] = br#"{"minReplicaSetSize":1,"maxReplicasetSize":1}"#;
 const READ_POLICY: &[u8] = br#"{"primaryReadCoefficient":1,"secondaryReadCoefficient":1}"#;
 
 impl AccountDescription<'_> {
