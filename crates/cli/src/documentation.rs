@@ -122,6 +122,7 @@ fn the_stated_defaults_are_the_defaults() {
         ("durability", settings.durability.to_string()),
         ("consistency", settings.consistency.name().to_owned()),
         ("log", settings.log),
+        ("direct", OnOff::On.to_string()),
         ("service-managed-failover", OnOff::On.to_string()),
         ("management", Listen::any_port().to_string()),
         (

@@ -7,6 +7,10 @@ pub(crate) const CONFIG: &str = "ORRERY_CONFIG";
 pub(crate) const LISTEN: &str = "ORRERY_LISTEN";
 /// Address for clients, as `--advertise`.
 pub(crate) const ADVERTISE: &str = "ORRERY_ADVERTISE";
+/// `off` to refuse clients in direct mode, as `--direct`.
+pub(crate) const DIRECT: &str = "ORRERY_DIRECT";
+/// Address and port for clients in direct mode, as `--direct-listen`.
+pub(crate) const DIRECT_LISTEN: &str = "ORRERY_DIRECT_LISTEN";
 /// Certificate, as `--tls`.
 pub(crate) const TLS: &str = "ORRERY_TLS";
 /// Data directory, as `--data`.

@@ -19,6 +19,8 @@ pub(crate) fn layer(lookup: Lookup<'_>) -> Result<Layer> {
     Ok(Layer {
         listen: parsed(lookup, env_vars::LISTEN)?,
         advertise: parsed(lookup, env_vars::ADVERTISE)?,
+        direct: parsed(lookup, env_vars::DIRECT)?,
+        direct_listen: parsed(lookup, env_vars::DIRECT_LISTEN)?,
         tls: parsed(lookup, env_vars::TLS)?,
         data: path(lookup, env_vars::DATA),
         memory: parsed(lookup, env_vars::MEMORY)?,

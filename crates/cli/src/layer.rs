@@ -38,6 +38,16 @@ pub(crate) struct Layer {
     #[serde(deserialize_with = "parsed")]
     pub(crate) advertise: Option<Advertise>,
 
+    /// Let clients connect in direct mode (RNTBD over TLS), the default of the Java and .NET SDKs [default: on]
+    #[arg(long, value_name = "on|off")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) direct: Option<OnOff>,
+
+    /// Address and port for clients in direct mode; with regions each further region has the next port [default: any free port of --listen]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[serde(deserialize_with = "parsed")]
+    pub(crate) direct_listen: Option<Listen>,
+
     /// TLS with a self-signed certificate (auto), with the given PEM files, or off [default: auto]
     #[arg(long, value_name = "auto|off|CERT,KEY")]
     #[serde(deserialize_with = "parsed")]

@@ -44,6 +44,7 @@ const LOG_DEFAULT: &str = "info";
 pub(crate) struct Settings {
     pub(crate) listen: Listen,
     pub(crate) advertise: Option<Advertise>,
+    pub(crate) direct: DirectSetting,
     pub(crate) tls: Tls,
     pub(crate) data_location: DataLocation,
     pub(crate) keys: KeySource,
@@ -115,6 +116,16 @@ impl ScriptSettings {
     }
 }
 
+/// Where clients in direct mode connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DirectSetting {
+    Off,
+    /// A free port on the host of each region.
+    AnyPort,
+    /// The address of the first region; each further region has the next port.
+    At(Listen),
+}
+
 /// Where the server stores the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DataLocation {
@@ -175,7 +186,14 @@ impl Settings {
             let own = regions.regions.iter().filter_map(|region| region.listen);
             own.chain(regions.account_listen)
         });
-        of_regions.chain([self.listen]).map(|listen| listen.0)
+        let direct = match self.direct {
+            DirectSetting::At(listen) => Some(listen),
+            DirectSetting::Off | DirectSetting::AnyPort => None,
+        };
+        of_regions
+            .chain([self.listen])
+            .chain(direct)
+            .map(|listen| listen.0)
     }
 
     /// Whether regions of the account run in other processes.
@@ -200,6 +218,14 @@ pub(crate) fn first<T: Clone>(
         .iter()
         .find_map(|source| setting(&source.layer))
         .cloned()
+}
+
+fn direct(sources: &[NamedLayer]) -> DirectSetting {
+    match first(sources, |layer| layer.direct.as_ref()) {
+        Some(OnOff::Off) => DirectSetting::Off,
+        Some(OnOff::On) | None => first(sources, |layer| layer.direct_listen.as_ref())
+            .map_or(DirectSetting::AnyPort, DirectSetting::At),
+    }
 }
 
 fn throughput(sources: &[NamedLayer]) -> ThroughputOptions {
@@ -266,6 +292,7 @@ fn resolve(sources: &[NamedLayer]) -> Result<Settings> {
     let settings = Settings {
         listen: listen(sources, regions.as_ref())?,
         advertise: first(sources, |layer| layer.advertise.as_ref()),
+        direct: direct(sources),
         tls: first(sources, |layer| layer.tls.as_ref()).unwrap_or(Tls::Auto),
         data_location: data_location(sources)?,
         keys: keys(sources)?,

@@ -25,8 +25,18 @@ pub(crate) struct StartupReport {
     pub(crate) data_location: DataLocation,
     pub(crate) durability: DurabilitySetting,
     pub(crate) cache: Size,
+    /// Where clients in direct mode connect. None when it is off.
+    pub(crate) direct: Option<DirectEndpoint>,
     /// None for an account of one region.
     pub(crate) regions: Option<StartupRegions>,
+}
+
+/// The listener for clients in direct mode.
+#[derive(Debug, Clone)]
+pub(crate) struct DirectEndpoint {
+    pub(crate) address: SocketAddr,
+    /// The certificate, which differs from that of the endpoint if the endpoint has no TLS.
+    pub(crate) certificate: PathBuf,
 }
 
 pub(crate) struct StartupRegions {
@@ -63,6 +73,8 @@ struct Announcement<'a> {
     /// The settings that decide the speed and the size of the server, for programs that measure it.
     durability: String,
     cache_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direct: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     account: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,6 +145,10 @@ impl StartupReport {
             version: env!("CARGO_PKG_VERSION"),
             durability: self.durability.to_string(),
             cache_bytes: self.cache.0,
+            direct: self.direct.as_ref().map(|direct| {
+                let host = host_of(reachable(direct.address.ip()));
+                self.direct_endpoint(direct, &host)
+            }),
             account: account.map(|account| &account.endpoint[..]),
             regions: regions.map(|started| started.regions.as_slice()),
             management: regions.map(StartupRegions::management),
@@ -168,6 +184,18 @@ impl StartupReport {
             format!("  endpoint     {endpoint}"),
             format!("  explorer     {endpoint}_explorer/"),
         ];
+        if let Some(direct) = &self.direct {
+            let address = self.direct_endpoint(direct, &host);
+            lines.push(format!(
+                "  direct mode  {address}, where clients find it by themselves"
+            ));
+            if self.certificate.is_none() {
+                let path = absolute(&direct.certificate);
+                lines.push(format!(
+                    "               always with TLS; the certificate is {path}"
+                ));
+            }
+        }
         lines.extend(self.regions.iter().flat_map(StartupRegions::lines));
         lines.push(format!("  data         {location}"));
         lines.extend(durability.map(|durability| format!("  durability   {durability}")));
@@ -190,6 +218,13 @@ impl StartupReport {
             "Press Ctrl-C to stop.".to_owned(),
         ]);
         lines.join("\n")
+    }
+
+    /// The address of direct mode, at the host that clients are told.
+    fn direct_endpoint(&self, direct: &DirectEndpoint, host: &str) -> String {
+        let advertised = self.advertise.as_ref().map(Advertise::host);
+        let host = advertised.unwrap_or(host);
+        format!("rntbd://{host}:{}/", direct.address.port())
     }
 
     fn endpoint(&self, host: &str) -> String {
@@ -224,6 +259,7 @@ mod tests {
             data_location: DataLocation::Memory,
             durability: "sync".parse().unwrap(),
             cache: Size::mebibytes(128),
+            direct: None,
             regions: None,
         }
     }

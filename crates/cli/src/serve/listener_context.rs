@@ -15,11 +15,18 @@ use crate::advertise::Advertise;
 use crate::certificate::{self, Certificate};
 use crate::host_names::host_names;
 use crate::keys::KeySet;
-use crate::settings::{KeySource, Settings};
+use crate::listen::Listen;
+use crate::settings::{DirectSetting, KeySource, Settings};
+use crate::startup_report::DirectEndpoint;
+use crate::tls::Tls;
 use crate::{exposure, key_file, token_secret};
 
 pub(super) struct ListenerContext {
     certificate: Option<Arc<Certificate>>,
+    /// The certificate for direct mode, which has TLS also beside plain HTTP. None when direct mode
+    /// is off.
+    direct_certificate: Option<Arc<Certificate>>,
+    direct: DirectSetting,
     bound: StalenessPolicy,
     hsts: bool,
     query_plans: QueryPlans,
@@ -44,8 +51,17 @@ impl ListenerContext {
     pub(super) fn load(settings: &Settings, keys: KeySet) -> Result<ListenerContext> {
         let directory = settings.data_location.directory();
         let certificate = certificate::load(&settings.tls, directory, names(settings))?;
+        let certificate = certificate.map(Arc::new);
+        let direct_certificate = match (settings.direct, &certificate) {
+            (DirectSetting::Off, _) => None,
+            (_, Some(certificate)) => Some(Arc::clone(certificate)),
+            // No SDK speaks direct mode without TLS.
+            (_, None) => certificate::load(&Tls::Auto, directory, names(settings))?.map(Arc::new),
+        };
         Ok(ListenerContext {
-            certificate: certificate.map(Arc::new),
+            certificate,
+            direct_certificate,
+            direct: settings.direct,
             allow_well_known_key: settings.allow_well_known_key,
             bound: settings.bound,
             hsts: settings.hsts,
@@ -63,6 +79,36 @@ impl ListenerContext {
     pub(super) fn tls(&self) -> Option<TlsIdentity> {
         let certificate = self.certificate.as_ref();
         certificate.map(|certificate| certificate.identity.clone())
+    }
+
+    /// Makes the server of a region listen for clients in direct mode too. `index` is the place of
+    /// the region in the settings; None for a region that was added later.
+    pub(super) async fn listen_direct(
+        &self,
+        server: &mut Server,
+        index: Option<u16>,
+    ) -> Result<Option<DirectEndpoint>> {
+        let Some(certificate) = &self.direct_certificate else {
+            return Ok(None);
+        };
+        let own_host = SocketAddr::from((server.local_address().ip(), 0));
+        let address = match (self.direct, index) {
+            (DirectSetting::At(Listen(listen)), Some(index)) => {
+                let port = match listen.port() {
+                    0 => 0,
+                    port => port.saturating_add(index),
+                };
+                SocketAddr::from((listen.ip(), port))
+            }
+            _ => own_host,
+        };
+        self.check_exposure(address)?;
+        let address = server.listen_direct(address, &certificate.identity).await?;
+        self.listens_on(address);
+        Ok(Some(DirectEndpoint {
+            address,
+            certificate: certificate.path.clone(),
+        }))
     }
 
     pub(super) fn governor(&self) -> Governor {
@@ -196,7 +242,9 @@ impl ListenerContext {
 
     /// Renews the certificate in time; does nothing without one.
     pub(super) async fn watch_certificate(&self) {
-        if let Some(certificate) = &self.certificate {
+        let certificate = self.certificate.as_ref();
+        // Without TLS of the gateway only direct mode has a certificate.
+        if let Some(certificate) = certificate.or(self.direct_certificate.as_ref()) {
             certificate::watch(Arc::clone(certificate)).await;
         }
     }

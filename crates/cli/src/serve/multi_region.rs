@@ -181,6 +181,7 @@ impl RunningAccount {
             data_location: servers.settings.data_location.clone(),
             durability: servers.settings.durability,
             cache: servers.settings.cache,
+            direct: servers.first_direct(),
             regions: Some(StartupRegions {
                 account: account_server.as_ref().map(|server| AccountEndpoint {
                     endpoint: servers.endpoint_of(server.local_address(), false),

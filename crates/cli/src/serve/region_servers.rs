@@ -19,6 +19,7 @@ use crate::endpoint;
 use crate::listen::Listen;
 use crate::regions::{RegionDirectories, RegionSetting, RegionsSettings, check_name, slug};
 use crate::settings::Settings;
+use crate::startup_report::DirectEndpoint;
 
 /// Becomes ready when the process shuts down.
 pub(super) type ShutdownSignal = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -32,6 +33,8 @@ pub(super) struct RegionServers {
     cache_bytes: u64,
     /// The server that answers for the whole account, with every region of this process.
     account_server: OnceLock<AccountServerHandle>,
+    /// Where the first region has its listener for direct mode.
+    first_direct: OnceLock<Option<DirectEndpoint>>,
     /// Slugs of the regions that an order is adding now. One order at a time may add a region.
     adding: Mutex<BTreeSet<String>>,
     tasks: Mutex<JoinSet<()>>,
@@ -53,6 +56,7 @@ impl RegionServers {
             layout,
             cache_bytes,
             account_server: OnceLock::new(),
+            first_direct: OnceLock::new(),
             adding: Mutex::default(),
             tasks: Mutex::default(),
             end: watch::Sender::new(false),
@@ -75,7 +79,20 @@ impl RegionServers {
         let name = region.name().to_owned();
         let listener = self.reserve(address).await;
         let listener = listener.with_context(|| format!("in region '{name}'"))?;
-        self.server(listener, region, index == 0)
+        let mut server = self.server(listener, region, index == 0)?;
+        let place = u16::try_from(index).ok();
+        let direct = self.listeners.listen_direct(&mut server, place).await;
+        let direct = direct.with_context(|| format!("in region '{name}'"))?;
+        if index == 0 {
+            // This function runs once for each region, so the cell is empty.
+            let _ = self.first_direct.set(direct);
+        }
+        Ok(server)
+    }
+
+    /// Where clients in direct mode connect to the first region.
+    pub(super) fn first_direct(&self) -> Option<DirectEndpoint> {
+        self.first_direct.get().cloned().flatten()
     }
 
     /// Binds the server of the account as a whole, which does not accept connections before `run`.
@@ -190,7 +207,9 @@ impl RegionServers {
         };
         let region = self.account.add(options).await?;
         let server = self.server(listener, &region, false);
-        let server = server.map_err(|error| failed(&error))?;
+        let mut server = server.map_err(|error| failed(&error))?;
+        let direct = self.listeners.listen_direct(&mut server, None).await;
+        direct.map_err(|error| failed(&error))?;
         let endpoint = self.endpoint(&server, false);
         self.run(server);
         // The region is remembered last, so that a restart opens no region that was not copied

@@ -68,7 +68,8 @@ async fn run(
     let advertise = settings.advertise.as_ref();
     let advertise = advertise.map(|advertise| advertise.of(tls, address));
     let options = listeners.options(address, advertise, Weak::new());
-    let server = Server::on(listener, region, options)?;
+    let mut server = Server::on(listener, region, options)?;
+    let direct = listeners.listen_direct(&mut server, Some(0)).await?;
     if let Some(path) = &settings.seed {
         // A large seed takes minutes; a signal must end the load.
         tokio::select! {
@@ -88,6 +89,7 @@ async fn run(
         data_location: settings.data_location.clone(),
         durability: settings.durability,
         cache: settings.cache,
+        direct,
         regions: None,
     };
     announce(&settings, &started);
