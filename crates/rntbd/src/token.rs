@@ -192,6 +192,18 @@ impl TokenWriter {
         }
     }
 
+    /// Writes bytes. Returns false, and writes nothing, if there are more than the type allows.
+    pub fn bytes<T: TokenName>(&mut self, name: T, bytes: &[u8]) -> bool {
+        debug_assert!(name.declared_type() == TokenType::Bytes);
+        let Ok(length) = u16::try_from(bytes.len()) else {
+            return false;
+        };
+        self.head(name);
+        self.0.put_u16_le(length);
+        self.0.put_slice(bytes);
+        true
+    }
+
     /// Writes a text. Returns false, and writes nothing, if the text is longer than its type allows.
     pub fn text<T: TokenName>(&mut self, name: T, text: &str) -> bool {
         match name.declared_type() {

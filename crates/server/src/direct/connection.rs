@@ -38,8 +38,8 @@ use crate::state::State;
 const REQUESTS_MAX: usize = 128;
 /// The head and the tokens of one frame.
 const HEAD_BYTES_MAX: usize = 1024 * 1024;
-/// A body of this size is refused by its frame; a smaller one that is too large receives an answer.
-const PAYLOAD_BYTES_MAX: usize = limits::REQUEST_BYTES_MAX + 1024 * 1024;
+/// A larger body ends its connection; a smaller one that is too large receives an answer.
+const PAYLOAD_BYTES_MAX: usize = 4 * limits::REQUEST_BYTES_MAX;
 /// Bytes of a frame that need no loan of their own: the memory of a connection includes them.
 const FRAME_BYTES_FREE: usize = 16 * 1024;
 /// The size of the pieces in which large answers leave, and of answers that leave together.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use orrery_account::{Region, StalenessPolicy};
 use orrery_engine::{
@@ -14,7 +14,8 @@ use orrery_engine::{
 };
 use orrery_model::{AccountKeyRole, AccountKeys, ConsistencyLevel, Secret};
 use orrery_server::{
-    Governor, Limits, QueryPlans, Server, ServerHandle, ServerOptions, TlsIdentity,
+    Governor, Limits, QueryPlans, Server, ServerHandle, ServerOptions, TlsIdentity, TlsMaterial,
+    self_signed,
 };
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
@@ -56,6 +57,8 @@ impl Clock for TestClock {
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) handle: ServerHandle,
+    /// The listener for direct mode and the certificate that it shows.
+    pub(crate) direct: Option<(SocketAddr, TlsMaterial)>,
     clock: Arc<TestClock>,
     runtime: Option<Runtime>,
 }
@@ -67,6 +70,16 @@ pub(crate) fn start() -> World {
 pub(crate) fn start_with(consistency: ConsistencyLevel) -> World {
     start_server(Start {
         consistency,
+        ..Start::default()
+    })
+}
+
+/// A server with direct mode.
+pub(crate) fn start_direct(consistency: ConsistencyLevel, limits: Limits) -> World {
+    start_server(Start {
+        consistency,
+        limits,
+        direct: true,
         ..Start::default()
     })
 }
@@ -117,6 +130,7 @@ struct Start {
     scripts: ScriptOptions,
     mode: ThroughputMode,
     listen: Ipv4Addr,
+    direct: bool,
 }
 
 impl Default for Start {
@@ -131,6 +145,7 @@ impl Default for Start {
             },
             mode: ThroughputMode::Off,
             listen: Ipv4Addr::LOCALHOST,
+            direct: false,
             limits: Limits::default(),
             tls: None,
         }
@@ -145,6 +160,7 @@ fn start_server(start: Start) -> World {
         listen,
         limits,
         tls,
+        direct,
     } = start;
     let is_plain = tls.is_none();
     let clock = TestClock::start();
@@ -153,7 +169,7 @@ fn start_server(start: Start) -> World {
         .enable_all()
         .build()
         .unwrap();
-    let server = runtime.block_on(async {
+    let (server, direct) = runtime.block_on(async {
         let engine = Engine::open(EngineOptions {
             throughput: ThroughputOptions {
                 mode,
@@ -170,7 +186,15 @@ fn start_server(start: Start) -> World {
             tls,
             ..options(listen)
         };
-        Server::bind(region, options).await.unwrap()
+        let mut server = Server::bind(region, options).await.unwrap();
+        if !direct {
+            return (server, None);
+        }
+        let material = self_signed(&["localhost".to_owned()], SystemTime::now()).unwrap();
+        let identity = TlsIdentity::new(material.clone()).unwrap();
+        let any_port = (Ipv4Addr::LOCALHOST, 0).into();
+        let address = server.listen_direct(any_port, &identity).await.unwrap();
+        (server, Some((address, material)))
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.local_address().port()));
     let handle = server.handle();
@@ -178,6 +202,7 @@ fn start_server(start: Start) -> World {
     let world = World {
         address,
         handle,
+        direct,
         clock,
         runtime: Some(runtime),
     };
