@@ -322,6 +322,36 @@ mod tests {
     }
 
     #[test]
+    fn direct_mode_is_at_the_host_of_the_endpoint() {
+        let direct = |advertise: Option<&str>, address: &str| StartupReport {
+            advertise: advertise.map(|advertise| advertise.parse().unwrap()),
+            direct: Some(DirectEndpoint {
+                address: address.parse().unwrap(),
+                certificate: "c.pem".into(),
+            }),
+            ..started("127.0.0.1:1")
+        };
+        for (advertise, address, json, message) in [
+            (None, "127.0.0.1:7", "127.0.0.1:7", "localhost:7"),
+            (None, "0.0.0.0:7", "127.0.0.1:7", "localhost:7"),
+            (Some("https://db:1"), "0.0.0.0:7", "db:7", "db:7"),
+        ] {
+            let report = direct(advertise, address);
+            let json = format!("\"direct\":\"rntbd://{json}/\"");
+            assert!(report.json().contains(&json), "{}", report.json());
+            let message = format!("  direct mode  rntbd://{message}/");
+            assert!(report.message().contains(&message), "{}", report.message());
+            // The endpoint is plain HTTP here.
+            assert!(
+                report
+                    .message()
+                    .contains("always with TLS; the certificate is /")
+            );
+        }
+        assert!(!started("127.0.0.1:1").json().contains("direct"));
+    }
+
+    #[test]
     fn endpoints_can_be_reached() {
         for (address, expected) in [
             ("127.0.0.1:1", "http://127.0.0.1:1/"),

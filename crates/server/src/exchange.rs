@@ -15,7 +15,7 @@ use orrery_model::{
     ConsistencyLevel, ContainerAddress, Failure, PartitionLsn, RegionSession, Script, ScriptKind,
 };
 use orrery_wire::{
-    Owner, OwnerHeaders, ReadStrategy, ReplicaPath, RequestHeaders, SdkCapabilities,
+    FeedPost, Owner, OwnerHeaders, ReadStrategy, ReplicaPath, RequestHeaders, SdkCapabilities,
     encode_component, has_reached, parse_session_token, session_token,
 };
 
@@ -168,6 +168,14 @@ impl Exchange<'_> {
     /// The capabilities of the SDK that sent the request.
     pub(crate) fn sdk_capabilities(&self) -> SdkCapabilities {
         SdkCapabilities::of(&self.request.headers)
+    }
+
+    /// Whether the request is a query of an SDK that requests ranges again that have ended.
+    pub(crate) fn answers_former_ranges(&self) -> bool {
+        *self.method == Method::POST
+            && self.headers.feed_post() == FeedPost::Query
+            && self.headers.change_feed.is_none()
+            && self.sdk_capabilities().repeats_former_ranges
     }
 
     /// Whether the client carries out a query plan if rows of several partition keys need merging.

@@ -385,6 +385,20 @@ mod tests {
                 "Resource with specified id, name, or unique index already exists.",
             ),
             (
+                Failure::Gone(GoneKind::ContainerOfName),
+                410,
+                Some(1000),
+                "Gone",
+                GONE,
+            ),
+            (
+                Failure::Gone(GoneKind::ReplicaRange),
+                410,
+                Some(1007),
+                "Gone",
+                GONE,
+            ),
+            (
                 Failure::Gone(GoneKind::PartitionKeyRange),
                 410,
                 Some(1002),

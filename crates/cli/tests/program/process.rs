@@ -24,6 +24,8 @@ pub(crate) struct Announcement {
     pub(crate) version: String,
     pub(crate) durability: String,
     pub(crate) cache_bytes: u64,
+    /// Where clients in direct mode connect.
+    pub(crate) direct: Option<String>,
     /// Of an account with regions.
     pub(crate) account: Option<String>,
     pub(crate) regions: Option<Vec<Region>>,

@@ -41,6 +41,22 @@ fn a_server_in_memory_is_ready() {
 }
 
 #[test]
+fn direct_mode_has_a_port_unless_it_is_off() {
+    let port = |server: &Server| {
+        let direct = server.ready.direct.clone().unwrap();
+        let port = direct.strip_prefix("rntbd://127.0.0.1:");
+        let port = port.and_then(|port| port.strip_suffix('/'));
+        port.unwrap().parse::<u16>().unwrap()
+    };
+    let free = port(&Server::start(orrery(["--memory"])));
+    let mut command = orrery(["--memory"]);
+    command.env("ORRERY_DIRECT_LISTEN", format!("127.0.0.1:{free}"));
+    assert_eq!(port(&Server::start(command)), free);
+    let off = Server::start(orrery(["--memory", "--direct", "off"]));
+    assert_eq!(off.ready.direct, None);
+}
+
+#[test]
 fn a_key_of_ones_own_is_not_printed() {
     let mut command = orrery(["serve", "--memory"]);
     command.env("ORRERY_KEY", key_of(b'a'));

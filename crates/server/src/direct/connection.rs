@@ -20,6 +20,7 @@ use orrery_rntbd::{
 use tokio::io::{
     AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf,
 };
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
@@ -51,6 +52,8 @@ const SERVER_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(super) struct DirectConnection {
     state: Arc<State>,
     connection: Arc<Connection>,
+    /// The threads of the listener, which serve clients that have shown a key.
+    listener_runtime: Handle,
 }
 
 /// An answer that waits for the connection to send it.
@@ -83,8 +86,16 @@ impl From<Malformed> for End {
 }
 
 impl DirectConnection {
-    pub(super) fn new(state: Arc<State>, connection: Arc<Connection>) -> DirectConnection {
-        DirectConnection { state, connection }
+    pub(super) fn new(
+        state: Arc<State>,
+        connection: Arc<Connection>,
+        listener_runtime: Handle,
+    ) -> DirectConnection {
+        DirectConnection {
+            state,
+            connection,
+            listener_runtime,
+        }
     }
 
     /// Serves the connection until one side ends it.
@@ -198,7 +209,15 @@ impl DirectConnection {
                 Poll::Ready(answer) => drop(ready.send(answer)),
                 Poll::Pending => {
                     let ready = ready.clone();
-                    running.spawn(async move { drop(ready.send(work.await)) });
+                    let work = async move { drop(ready.send(work.await)) };
+                    // The first poll has authorized the request. The request that shows the key
+                    // must not stay on the threads of low priority: its connection moves without
+                    // it.
+                    if self.connection.has_key() {
+                        running.spawn_on(work, &self.listener_runtime);
+                    } else {
+                        running.spawn(work);
+                    }
                 }
             }
             while running.try_join_next().is_some() {}
@@ -207,7 +226,7 @@ impl DirectConnection {
         drop(ready);
         while running.join_next().await.is_some() {}
         // The writer has the last answers, and ends the connection.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Counts and logs the end of a connection that its client did not end.
@@ -252,6 +271,8 @@ impl OpenFrame {
         } = self;
         let translated = translate(&head, &context, &echo);
         let is_invalid = translated.is_err();
+        // The headers have copies of the tokens, which may be large.
+        drop(head);
         let LoanedResponse { response, loan } = match translated {
             Ok(request) => {
                 let request = incoming(request, payload);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
@@ -68,6 +69,7 @@ impl DirectListener {
                         self.acceptor.clone(),
                         Arc::clone(&state),
                         is_stopping.clone(),
+                        Handle::current(),
                     );
                     let low_priority = state.governor.low_priority_threads();
                     low_priority.serve(&connection, serving);
@@ -94,6 +96,7 @@ async fn serve(
     acceptor: TlsAcceptor,
     state: Arc<State>,
     is_stopping: watch::Receiver<bool>,
+    listener_runtime: Handle,
 ) {
     // Small answers must not wait for the acknowledgement of earlier packets.
     let _ = stream.set_nodelay(true);
@@ -102,7 +105,7 @@ async fn serve(
     // The register closes a connection whose handshake takes too long.
     match acceptor.accept(socket).await {
         Ok(stream) => {
-            DirectConnection::new(state, connection)
+            DirectConnection::new(state, connection, listener_runtime)
                 .serve(stream, is_stopping)
                 .await;
         }

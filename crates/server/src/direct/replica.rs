@@ -29,13 +29,16 @@ impl ReplicaRequest {
         }
         let catalogue = exchange.catalogue();
         match catalogue.container(ContainerAddress::Rid(rid)) {
-            Ok((_, entry)) if entry.container.partition(range).is_none() => {
+            // A query of an SDK that would lose rows is answered by the ranges that came after.
+            Ok((_, entry))
+                if entry.container.partition(range).is_none()
+                    && !exchange.answers_former_ranges() =>
+            {
                 Err(Failure::Gone(GoneKind::ReplicaRange))
             }
-            Ok(_) => Ok(()),
             Err(_) if self.is_by_name => Err(stale),
-            // The route answers that the resource id names nothing.
-            Err(_) => Ok(()),
+            // Under a resource id that names nothing the route says so.
+            _ => Ok(()),
         }
     }
 }

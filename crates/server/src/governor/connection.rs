@@ -154,7 +154,8 @@ impl Connection {
         }
     }
 
-    pub(super) fn has_key(&self) -> bool {
+    /// Whether a request that a key of the account signed has come on the connection.
+    pub(crate) fn has_key(&self) -> bool {
         self.has_key.load(Ordering::Relaxed)
     }
 

@@ -169,8 +169,13 @@ impl Ask {
 impl DirectClient {
     /// Connects and negotiates the context.
     pub(crate) fn open(world: &World) -> DirectClient {
+        DirectClient::open_as(world, "test")
+    }
+
+    /// The same with another user agent.
+    pub(crate) fn open_as(world: &World, agent: &str) -> DirectClient {
         let mut client = DirectClient::connect(world, rustls::ALL_VERSIONS);
-        let answer = client.negotiate();
+        let answer = client.negotiate_as(agent);
         assert_eq!(answer.status, 200);
         client
     }
@@ -216,10 +221,14 @@ impl DirectClient {
     }
 
     pub(crate) fn negotiate(&mut self) -> Response {
+        self.negotiate_as("test")
+    }
+
+    fn negotiate_as(&mut self, agent: &str) -> Response {
         let mut tokens = TokenWriter::default();
         tokens.number(ContextRequestToken::ProtocolVersion, 1);
         tokens.text(ContextRequestToken::ClientVersion, "2020-07-15");
-        tokens.text(ContextRequestToken::UserAgent, "test");
+        tokens.text(ContextRequestToken::UserAgent, agent);
         let head = RequestHead::new((0, 0), Guid([1; 16]), tokens).unwrap();
         let mut bytes = BytesMut::new();
         head.write(&[], &mut bytes);

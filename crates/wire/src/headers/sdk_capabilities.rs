@@ -12,8 +12,9 @@ pub struct SdkCapabilities {
     /// The SDK requests a plan after 400/1004 and carries it out.
     pub carries_out_plans: bool,
     /// An open query of the SDK requests a range again that a split or a merge has ended. After the
-    /// answer that the range is gone, the JavaScript SDK repeats the request forever, and the Python
-    /// SDK returns the rows of the range from the first one again.
+    /// answer that the range is gone, the JavaScript SDK repeats the request forever, the Python SDK
+    /// returns the rows of the range from the first one again, and version 2 of the .NET SDK returns
+    /// only the rows of the child that ends first.
     pub repeats_former_ranges: bool,
     /// The SDK parses every part of a session token with several ranges. Other SDKs take such a
     /// token for one of the first range: the .NET SDK fails, or stores a position that no range
@@ -30,8 +31,8 @@ const SDKS: [(&str, SdkCapabilities); 9] = [
     ("azure-cosmos-js", JAVASCRIPT),
     ("azsdk-java-cosmos", PLANNING),
     ("cosmos-netstandard-sdk", PLANNING),
-    ("documentdb-netcore-sdk", PLANNING),
-    ("documentdb-dotnet-sdk", PLANNING),
+    ("documentdb-netcore-sdk", DOTNET_2),
+    ("documentdb-dotnet-sdk", DOTNET_2),
     ("azsdk-rust-", PLANNING),
     ("azsdk-go-", NOTHING),
 ];
@@ -43,6 +44,10 @@ const NOTHING: SdkCapabilities = SdkCapabilities {
 const PLANNING: SdkCapabilities = SdkCapabilities {
     carries_out_plans: true,
     ..NOTHING
+};
+const DOTNET_2: SdkCapabilities = SdkCapabilities {
+    repeats_former_ranges: true,
+    ..PLANNING
 };
 const PYTHON: SdkCapabilities = SdkCapabilities {
     repeats_former_ranges: true,
@@ -82,7 +87,7 @@ mod tests {
             ),
             ("azsdk-java-cosmos/4.81.0 Linux/6.1 JRE/21", PLANNING),
             ("cosmos-netstandard-sdk/3.64.0|1|X64|Linux", PLANNING),
-            ("documentdb-netcore-sdk/2.22.0 Linux/6.1", PLANNING),
+            ("documentdb-netcore-sdk/2.22.0 Linux/6.1", DOTNET_2),
             ("azsdk-go-azcosmos/v1.5.0 (go1.26; linux)", NOTHING),
             ("mine azsdk-rust-azure_data_cosmos/1.0.0", PLANNING),
             ("Mozilla/5.0 (X11; Linux x86_64)", NOTHING),

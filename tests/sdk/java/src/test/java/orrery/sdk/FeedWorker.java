@@ -48,10 +48,9 @@ final class FeedWorker {
     }
 
     public static void main(String[] arguments) throws InterruptedException {
-        CosmosAsyncClient client = new CosmosClientBuilder()
+        CosmosAsyncClient client = Mode.of(new CosmosClientBuilder()
                 .endpoint(arguments[0])
-                .key(arguments[1])
-                .gatewayMode()
+                .key(arguments[1]))
                 .contentResponseOnWriteEnabled(true)
                 .buildAsyncClient();
         processor(client.getDatabase(arguments[3]), arguments[2]).start().block();

@@ -36,10 +36,9 @@ abstract class Fixture {
     private final List<CosmosDatabase> databases = new ArrayList<>();
 
     static CosmosClientBuilder clientBuilder() {
-        return new CosmosClientBuilder()
+        return Mode.of(new CosmosClientBuilder()
                 .endpoint(Server.shared().endpoint)
-                .key(Server.shared().key)
-                .gatewayMode();
+                .key(Server.shared().key));
     }
 
     @AfterEach

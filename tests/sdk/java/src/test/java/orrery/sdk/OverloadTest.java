@@ -33,10 +33,9 @@ class OverloadTest extends Fixture {
     private static void bulkLoad(int first, int rate, int count) {
         Process process = Server.launch(List.of("--throughput", "on"));
         JsonNode ready = Server.ready(process);
-        try (CosmosClient client = new CosmosClientBuilder()
+        try (CosmosClient client = Mode.of(new CosmosClientBuilder()
                 .endpoint(ready.get("endpoint").asText())
-                .key(ready.get("key").asText())
-                .gatewayMode()
+                .key(ready.get("key").asText()))
                 .buildClient()) {
             client.createDatabase("db");
             client.getDatabase("db").createContainer(properties("c"), ThroughputTest.manual(first));

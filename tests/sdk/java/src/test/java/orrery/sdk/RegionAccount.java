@@ -102,13 +102,12 @@ final class RegionAccount implements AutoCloseable {
 
     private CosmosClient client(List<String> preferred, String at, UnaryOperator<CosmosClientBuilder> more) {
         String endpoint = at == null ? ready.get("endpoint").asText() : endpoints.get(at);
-        CosmosClientBuilder builder = new CosmosClientBuilder()
+        CosmosClientBuilder builder = Mode.of(new CosmosClientBuilder()
                 // The client makes names for the regions of this one and does not take an address.
                 .endpoint(endpoint.replace("127.0.0.1", "localhost"))
                 .key(ready.get("key").asText())
                 .preferredRegions(preferred)
-                .contentResponseOnWriteEnabled(true)
-                .gatewayMode();
+                .contentResponseOnWriteEnabled(true));
         CosmosClient client = more.apply(builder).buildClient();
         clients.add(client);
         return client;

@@ -137,10 +137,9 @@ class UserTest extends Fixture {
                     .block()
                     .getProperties()
                     .getToken();
-            return new CosmosClientBuilder()
+            return Mode.of(new CosmosClientBuilder()
                     .endpoint(Server.shared().endpoint)
-                    .resourceToken(token)
-                    .gatewayMode()
+                    .resourceToken(token))
                     .buildClient();
         }
     }
