@@ -43,7 +43,7 @@ const HEAD_BYTES_MAX: usize = 1024 * 1024;
 const PAYLOAD_BYTES_MAX: usize = 4 * limits::REQUEST_BYTES_MAX;
 /// Bytes of a frame that need no loan of their own: the memory of a connection includes them.
 const FRAME_BYTES_FREE: usize = 16 * 1024;
-/// The size of the pieces in which large answers leave, and of answers that leave together.
+/// The size of the pieces in which large answers leave.
 const PIECE_BYTES: usize = 32 * 1024;
 
 const SERVER_AGENT: &str = "Orrery";
@@ -375,49 +375,45 @@ impl<S: AsyncRead> FrameSource<S> {
 }
 
 /// Sends answers until there are no more, and then closes the connection.
+///
+/// Each answer is a write of its own, and so begins a TLS record: the Java SDK reads the frames of
+/// one record from one buffer, and moves the bytes of that buffer when it has read the first frame,
+/// although it reads the tokens of this frame later.
 async fn write_answers<S: AsyncWrite>(
     mut stream: WriteHalf<S>,
     mut answers: UnboundedReceiver<ReadyAnswer>,
 ) -> io::Result<()> {
-    let mut together = BytesMut::new();
-    let mut sent = Vec::new();
+    let mut whole = BytesMut::new();
     while let Some(first) = answers.recv().await {
         let mut next = Some(first);
-        // Small answers that are ready at the same time leave together.
         while let Some(answer) = next {
-            together.extend_from_slice(&answer.frame.head);
-            if answer.frame.payload.len() <= PIECE_BYTES {
-                together.extend_from_slice(&answer.frame.payload);
-                let bytes = answer.frame.head.len() + answer.frame.payload.len();
-                sent.push((answer, bytes));
-            } else {
-                send(&mut stream, &mut together, &mut sent).await?;
-                for piece in answer.frame.payload.chunks(PIECE_BYTES) {
-                    stream.write_all(piece).await?;
-                    answer.guard.count_written(piece.len());
-                }
-            }
-            if together.len() >= PIECE_BYTES {
-                send(&mut stream, &mut together, &mut sent).await?;
-            }
+            send(&mut stream, &answer, &mut whole).await?;
+            // Dropping the answer closes its request.
+            drop(answer);
             next = answers.try_recv().ok();
         }
-        send(&mut stream, &mut together, &mut sent).await?;
         stream.flush().await?;
     }
     stream.shutdown().await
 }
 
-/// Sends the collected answers. Dropping them afterwards closes their requests.
+/// Sends one answer. `whole` is a buffer that all answers use in turn.
 async fn send<S: AsyncWrite>(
     stream: &mut WriteHalf<S>,
-    together: &mut BytesMut,
-    sent: &mut Vec<(ReadyAnswer, usize)>,
+    answer: &ReadyAnswer,
+    whole: &mut BytesMut,
 ) -> io::Result<()> {
-    stream.write_all(together).await?;
-    together.clear();
-    for (answer, bytes) in sent.drain(..) {
-        answer.guard.count_written(bytes);
+    let Frame { head, payload } = &answer.frame;
+    // A small payload is cheaper to copy than to send alone.
+    let (begin, rest) = payload.split_at(payload.len().min(PIECE_BYTES));
+    whole.clear();
+    whole.extend_from_slice(head);
+    whole.extend_from_slice(begin);
+    stream.write_all(whole).await?;
+    answer.guard.count_written(whole.len());
+    for piece in rest.chunks(PIECE_BYTES) {
+        stream.write_all(piece).await?;
+        answer.guard.count_written(piece.len());
     }
     Ok(())
 }

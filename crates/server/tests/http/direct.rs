@@ -1,11 +1,12 @@
 //! The answers of direct mode, and what each of them must have so that the SDKs believe it.
 
+use bytes::BytesMut;
 use orrery_model::ConsistencyLevel;
 use orrery_rntbd::OperationType::{
     Batch, Create, Delete, ExecuteJavaScript, Head, HeadFeed, Patch, Query, Read, ReadFeed,
     Replace, SQLQuery, Upsert,
 };
-use orrery_rntbd::{OperationType, RequestToken, ResourceType, ResponseToken};
+use orrery_rntbd::{OperationType, RequestToken, ResourceType, Response, ResponseToken};
 use orrery_server::Limits;
 use serde_json::json;
 
@@ -409,6 +410,23 @@ fn what_is_not_known_is_refused_by_its_request_alone() {
         assert_eq!(answer.0.status, status);
     }
     client.ask(create("x")).expect(201, 0);
+}
+
+/// The Java SDK moves the bytes of a record when it has read the first frame of it, and reads the
+/// tokens of this frame later.
+#[test]
+fn an_answer_has_its_tls_records_to_itself() {
+    let (_world, mut client) = start();
+    client.ask(create("x")).expect(201, 0);
+    for _ in 0..50 {
+        client.send(Ask::item(Read, "x"));
+    }
+    for _ in 0..50 {
+        let mut record = BytesMut::from(&client.receive_record()[..]);
+        let answer = Response::take(&mut record, false).unwrap().unwrap();
+        assert_eq!(answer.status, 200);
+        assert!(record.is_empty());
+    }
 }
 
 #[test]

@@ -292,6 +292,20 @@ impl DirectClient {
         }
     }
 
+    /// The plain text of the next TLS record.
+    pub(crate) fn receive_record(&mut self) -> Vec<u8> {
+        let mut record = vec![0; 5];
+        self.stream.sock.read_exact(&mut record).unwrap();
+        let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
+        record.resize(5 + length, 0);
+        self.stream.sock.read_exact(&mut record[5..]).unwrap();
+        self.stream.conn.read_tls(&mut &record[..]).unwrap();
+        let state = self.stream.conn.process_new_packets().unwrap();
+        let mut text = vec![0; state.plaintext_bytes_to_read()];
+        self.stream.conn.reader().read_exact(&mut text).unwrap();
+        text
+    }
+
     /// Sends a request and returns its answer, which is checked for what every answer must have.
     #[track_caller]
     pub(crate) fn ask(&mut self, ask: Ask) -> Answer {
