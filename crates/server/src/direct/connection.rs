@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use orrery_memory::Loan;
-use orrery_model::limits;
+use orrery_model::{AccountKeyRole, limits};
 use orrery_rntbd::{
     ContextRequest, ContextResponse, FrameLimits, Malformed, RequestHead, RequestReader, Step,
     refuse_context,
@@ -31,7 +31,7 @@ use super::request::{RequestEcho, TranslatedRequest, translate};
 use crate::accept::{IncomingRequest, LoanedResponse};
 use crate::answer_body::ResponseGuard;
 use crate::body::RequestBody;
-use crate::governor::{Connection, OpenRequest, STALL_RATE};
+use crate::governor::{ClientIdentity, Connection, Governor, OpenRequest, STALL_RATE};
 use crate::service;
 use crate::state::State;
 
@@ -99,13 +99,17 @@ impl DirectConnection {
     }
 
     /// Serves the connection until one side ends it.
-    pub(super) async fn serve<S>(self, stream: S, is_stopping: watch::Receiver<bool>)
+    pub(super) async fn serve<S>(self, stream: S, mut is_stopping: watch::Receiver<bool>)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let (reading, mut writing) = tokio::io::split(stream);
-        let mut frames = FrameSource::new(reading, &self.state);
-        let context = match self.negotiate(&mut frames, &mut writing).await {
+        let mut frames = FrameSource::new(reading, &self.state.governor, &self.connection);
+        let negotiated = tokio::select! {
+            negotiated = self.negotiate(&mut frames, &mut writing) => negotiated,
+            _ = is_stopping.wait_for(|is_stopping| *is_stopping) => return,
+        };
+        let context = match negotiated {
             Ok(context) => Arc::new(context),
             Err(end) => {
                 self.state.direct_counts.ended_without_context();
@@ -311,14 +315,18 @@ struct FrameSource<S> {
     stream: ReadHalf<S>,
     buffer: BytesMut,
     reader: RequestReader,
-    /// Lent by the share of all connections, for frames that are larger than most.
-    loan: Loan,
-    stall_time: Duration,
+    governor: Governor,
+    connection: Arc<Connection>,
+    /// The loan for a frame that is larger than most.
+    loan: Option<Loan>,
 }
 
 impl<S: AsyncRead> FrameSource<S> {
-    fn new(stream: ReadHalf<S>, state: &State) -> FrameSource<S> {
-        let governor = &state.governor;
+    fn new(
+        stream: ReadHalf<S>,
+        governor: &Governor,
+        connection: &Arc<Connection>,
+    ) -> FrameSource<S> {
         FrameSource {
             stream,
             buffer: BytesMut::new(),
@@ -326,9 +334,27 @@ impl<S: AsyncRead> FrameSource<S> {
                 head_bytes: HEAD_BYTES_MAX,
                 payload_bytes: PAYLOAD_BYTES_MAX,
             }),
-            loan: governor.clients().memory().loan(),
-            stall_time: governor.limits().stall_time,
+            governor: governor.clone(),
+            connection: Arc::clone(connection),
+            loan: None,
         }
+    }
+
+    /// Borrows memory for a frame that is larger than most. The memory is that of clients without a
+    /// credential until the client has shown a key: the frame itself shows its credential too late.
+    fn borrow_for(&mut self, bytes: usize) -> Result<(), End> {
+        let extra = bytes.saturating_sub(FRAME_BYTES_FREE);
+        if extra == 0 {
+            return Ok(());
+        }
+        let client = if self.connection.has_key() {
+            ClientIdentity::Key(AccountKeyRole::ReadWrite)
+        } else {
+            ClientIdentity::Unauthenticated
+        };
+        let share = self.governor.share(client);
+        let lent = self.loan.get_or_insert_with(|| share.loan()).resize(extra);
+        lent.map_err(|_| End::Refused("no memory is left for a frame"))
     }
 
     /// The next request; None if the client has ended the connection between two requests.
@@ -339,19 +365,17 @@ impl<S: AsyncRead> FrameSource<S> {
             let needed = match self.reader.next(&mut self.buffer)? {
                 Step::Request(head, payload) => {
                     // From here on the request borrows for its body itself.
-                    self.loan.shrink(usize::MAX);
+                    self.loan = None;
                     return Ok(Some((head, payload)));
                 }
                 Step::Needs(needed) => needed,
             };
-            let extra = needed.saturating_sub(FRAME_BYTES_FREE);
-            let lent = self.loan.resize(extra);
-            lent.map_err(|_| End::Refused("no memory is left for a frame"))?;
+            self.borrow_for(needed)?;
             self.buffer
                 .reserve(needed.saturating_sub(self.buffer.len()));
             let is_inside = self.reader.is_inside_frame() || !self.buffer.is_empty();
             if deadline.is_none() && is_inside {
-                deadline = Some(Instant::now() + self.stall_time);
+                deadline = Some(Instant::now() + self.governor.limits().stall_time);
             }
             let read = match deadline {
                 None => self.stream.read_buf(&mut self.buffer).await?,

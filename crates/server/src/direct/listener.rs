@@ -102,8 +102,13 @@ async fn serve(
     let _ = stream.set_nodelay(true);
     let connection = Arc::clone(admitted.connection());
     let socket = Socket::new(stream, admitted);
+    let mut stopping = is_stopping.clone();
     // The register closes a connection whose handshake takes too long.
-    match acceptor.accept(socket).await {
+    let accepted = tokio::select! {
+        accepted = acceptor.accept(socket) => accepted,
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
+    };
+    match accepted {
         Ok(stream) => {
             DirectConnection::new(state, connection, listener_runtime)
                 .serve(stream, is_stopping)

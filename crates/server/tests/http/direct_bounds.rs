@@ -133,3 +133,18 @@ fn a_client_that_reads_nothing_is_disconnected() {
         .ask(Ask::item(Read, "y"))
         .expect(404, 0);
 }
+
+#[test]
+fn a_stop_waits_for_answers_and_not_for_connections() {
+    let mut world = start_direct(ConsistencyLevel::Session, Limits::default());
+    let (direct, _) = world.direct.as_ref().unwrap();
+    let _silent = std::net::TcpStream::connect(direct).unwrap();
+    let mut greeted = DirectClient::connect(&world, rustls::ALL_VERSIONS);
+    greeted.send_bytes(&[]);
+    let mut idle = DirectClient::open(&world);
+    idle.ask(Ask::item(Read, "x")).expect(404, 0);
+    let began = Instant::now();
+    world.stop();
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(idle.receive(false).is_none());
+}

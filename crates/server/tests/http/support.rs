@@ -20,6 +20,8 @@ use orrery_server::{
 use orrery_wire::HttpDate;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 pub(crate) use crate::connection::{Connection, Response};
 use crate::signature::authorization;
@@ -59,6 +61,7 @@ pub(crate) struct World {
     pub(crate) handle: ServerHandle,
     /// The listener for direct mode and the certificate that it shows.
     pub(crate) direct: Option<(SocketAddr, TlsMaterial)>,
+    running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     clock: Arc<TestClock>,
     runtime: Option<Runtime>,
 }
@@ -198,11 +201,13 @@ fn start_server(start: Start) -> World {
     });
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.local_address().port()));
     let handle = server.handle();
-    runtime.spawn(server.run(std::future::pending()));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let running = runtime.spawn(server.run(async { drop(stopped.await) }));
     let world = World {
         address,
         handle,
         direct,
+        running: Some((stop, running)),
         clock,
         runtime: Some(runtime),
     };
@@ -282,6 +287,14 @@ impl World {
             credential,
             connection: RefCell::new(None),
         }
+    }
+
+    /// Stops the server, and waits until it has ended.
+    pub(crate) fn stop(&mut self) {
+        let (stop, running) = self.running.take().unwrap();
+        stop.send(()).unwrap();
+        let runtime = self.runtime.as_ref().unwrap();
+        runtime.block_on(running).unwrap();
     }
 
     pub(crate) fn advance(&self, seconds: u64) {

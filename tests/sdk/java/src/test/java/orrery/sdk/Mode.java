@@ -4,7 +4,7 @@ import com.azure.cosmos.CosmosClientBuilder;
 
 /** How the clients of the suite connect: through the gateway, or in direct mode with ORRERY_JAVA_MODE=direct. */
 final class Mode {
-    private static final boolean IS_DIRECT = "direct".equals(System.getenv("ORRERY_JAVA_MODE"));
+    static final boolean IS_DIRECT = "direct".equals(System.getenv("ORRERY_JAVA_MODE"));
 
     private Mode() {}
 
