@@ -97,8 +97,8 @@ impl RegionDirectory {
         self.change(|metadata| metadata.has_diverged = true)
     }
 
-    /// Changes the metadata in the file and in memory; a failed write changes neither. A driver that believed in a switch
-    /// that failed would remove the directory that the engine uses.
+    /// Changes the metadata in the file and in memory; a failed write changes neither. A driver that
+    /// believed in a switch that failed would remove the directory that the engine uses.
     fn change(&mut self, change: impl FnOnce(&mut RegionMetadata)) -> io::Result<()> {
         let before = self.metadata;
         change(&mut self.metadata);
