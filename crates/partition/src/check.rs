@@ -97,7 +97,7 @@ pub fn check(path: &Path) -> Result<CheckReport, Error> {
         cached_keyspace: DOCUMENTS,
         buffered_keyspace: INDEX,
         run_buffer_bytes: INDEX_BYTES_IN_MEMORY,
-        is_initialized: directory.is_initialized(),
+        required_keyspaces: directory.required_keyspaces(),
     };
     let storage = Storage::open(&directory.state(), &NAMES, options)?;
     let mut check = Check::new(storage.snapshot())?;

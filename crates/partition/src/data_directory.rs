@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use orrery_log::{Disk, SystemDisk};
 
 use crate::Error;
+use crate::keyspaces::{FIRST_NAMES, NAMES};
 
 /// Version 2: statistics in pages, and a feed entry for every document.
 const FORMAT: u32 = 2;
@@ -58,10 +59,17 @@ impl DataDirectory {
         self.path.join("log.durable")
     }
 
-    /// Whether the store was once complete. A store creates its log after all files of its state,
-    /// so a log or a watermark proves it.
-    pub(crate) fn is_initialized(&self) -> bool {
-        self.watermark_path().exists() || self.log().exists()
+    /// The number of keyspaces that must be there; 0 if the store may never have been complete. A
+    /// store creates its log after all files of its state, so a log or a watermark proves that it
+    /// was complete. A program that wrote no watermark may have known only the first keyspaces.
+    pub(crate) fn required_keyspaces(&self) -> usize {
+        if self.watermark_path().exists() {
+            NAMES.len()
+        } else if self.log().exists() {
+            FIRST_NAMES
+        } else {
+            0
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -17,6 +17,10 @@ pub(crate) const NAMES: [&str; 11] = [
     "claims",
 ];
 
+/// The number of keyspaces that every store of the present format has. Later programs added the
+/// keyspaces after them.
+pub(crate) const FIRST_NAMES: usize = 9;
+
 /// Document key -> stored document.
 pub(crate) const DOCUMENTS: KeyspaceId = KeyspaceId(0);
 /// Logical partition and digest of the unique values -> id of the document with these values.

@@ -604,7 +604,7 @@ pub(crate) fn open_storage(
         cached_keyspace: DOCUMENTS,
         buffered_keyspace: INDEX,
         run_buffer_bytes: INDEX_BYTES_IN_MEMORY,
-        is_initialized: directory.is_initialized(),
+        required_keyspaces: directory.required_keyspaces(),
     };
     Ok(Storage::open(&directory.state(), &NAMES, options)?)
 }

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             cached_keyspace: DOCUMENTS,
             buffered_keyspace: KeyspaceId(2),
             run_buffer_bytes: 1 << 20,
-            is_initialized: false,
+            required_keyspaces: 0,
         };
         let storage = Storage::open(directory.path(), &NAMES, options)?;
         let create = fill(&storage, layout)?;

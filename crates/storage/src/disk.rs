@@ -73,7 +73,7 @@ impl DiskEngine {
         options: StorageOptions,
     ) -> Result<DiskEngine, Error> {
         let values_bytes = options.cache_bytes / 8 * VALUES_EIGHTHS;
-        if options.is_initialized {
+        if options.required_keyspaces > 0 {
             check_files(directory)?;
         }
         let database = Database::builder(directory)
@@ -91,8 +91,8 @@ impl DiskEngine {
             })?;
         // This check comes before `Database::keyspace`, which silently creates a keyspace that is
         // missing.
-        if options.is_initialized {
-            check_keyspaces(&database, names)?;
+        if options.required_keyspaces > 0 {
+            check_keyspaces(&database, names, options.required_keyspaces)?;
         }
         let spaces = names
             .iter()
@@ -399,7 +399,7 @@ mod tests {
             cached_keyspace: KeyspaceId(0),
             buffered_keyspace: KeyspaceId(1),
             run_buffer_bytes: 1 << 20,
-            is_initialized: false,
+            required_keyspaces: 0,
         };
         let disk = DiskEngine::open(directory.path(), &["documents", "runs"], options).unwrap();
         let value = Bytes::from(vec![7; 1 << 20]);

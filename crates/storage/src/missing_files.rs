@@ -48,13 +48,20 @@ pub(crate) fn check_files(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Fails if the engine has some of the keyspaces in `names` and lacks others.
-pub(crate) fn check_keyspaces(database: &Database, names: &[&str]) -> Result<(), Error> {
-    let missing = names.iter().find(|name| !database.keyspace_exists(name));
-    match missing {
-        Some(name) if names.iter().any(|name| database.keyspace_exists(name)) => {
-            Err(Error::Missing(format!("the map `{name}`")))
-        }
-        _ => Ok(()),
+/// Fails if the engine has some of the keyspaces in `names` and lacks one of the first `required`,
+/// or one before another that is there: keyspaces are created in their order.
+pub(crate) fn check_keyspaces(
+    database: &Database,
+    names: &[&str],
+    required: usize,
+) -> Result<(), Error> {
+    let is_there = |name: &&str| database.keyspace_exists(name);
+    let Some(last) = names.iter().rposition(is_there) else {
+        return Ok(());
+    };
+    let known = &names[..required.max(last + 1)];
+    match known.iter().find(|name| !is_there(name)) {
+        Some(name) => Err(Error::Missing(format!("the map `{name}`"))),
+        None => Ok(()),
     }
 }

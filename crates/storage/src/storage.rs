@@ -20,9 +20,10 @@ pub struct StorageOptions {
     /// Bytes of keys of `buffered_keyspace` that gather in memory before a background thread writes
     /// them into tables of the engine.
     pub run_buffer_bytes: usize,
-    /// Whether an earlier start opened this store with all its files. `Storage::open` then reports
-    /// a missing file as lost and does not create it anew.
-    pub is_initialized: bool,
+    /// The number of keyspaces that an earlier start is known to have created with all their files, in
+    /// the order of their names. `Storage::open` reports a missing one as lost and does not create
+    /// it anew.
+    pub required_keyspaces: usize,
 }
 
 pub struct Storage {

@@ -19,7 +19,7 @@ fn open(directory: &Path, runs_bytes: usize) -> Storage {
         cached_keyspace: VALUES,
         buffered_keyspace: RUNS,
         run_buffer_bytes: runs_bytes,
-        is_initialized: false,
+        required_keyspaces: 0,
     };
     Storage::open(directory, &NAMES, options).unwrap()
 }

@@ -18,8 +18,33 @@ const OPTIONS: StorageOptions = StorageOptions {
     cached_keyspace: A,
     buffered_keyspace: C,
     run_buffer_bytes: 4096,
-    is_initialized: false,
+    required_keyspaces: 0,
 };
+
+/// A newer program adds keyspaces after those that the directory has.
+#[test]
+fn keyspaces_after_the_required_ones_are_created() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |names: &[&str], required_keyspaces| {
+        let options = StorageOptions {
+            buffered_keyspace: A,
+            required_keyspaces,
+            ..OPTIONS
+        };
+        Storage::open(directory.path(), names, options)
+    };
+    put(&open(&NAMES[..2], 0).unwrap(), B, "b", "1");
+    let error = open(&NAMES, 3).err().unwrap().to_string();
+    assert!(error.contains("the map `c` is missing"), "{error}");
+    let storage = open(&NAMES, 2).unwrap();
+    put(&storage, C, "c", "2");
+    assert_eq!(storage.get(B, b"b").unwrap().unwrap(), "1");
+    drop(storage);
+    // The last one is there, so one before it was lost.
+    let error = open(&["a", "b", "lost", "c"], 2).err().unwrap().to_string();
+    assert!(error.contains("the map `lost` is missing"), "{error}");
+    open(&NAMES, 3).unwrap();
+}
 
 fn on_both(check: impl Fn(&Storage)) {
     check(&Storage::in_memory(&NAMES));

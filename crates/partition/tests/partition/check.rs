@@ -76,7 +76,7 @@ pub(crate) fn storage(directory: &Path) -> Storage {
         cached_keyspace: DOCUMENTS,
         buffered_keyspace: INDEX,
         run_buffer_bytes: 1 << 20,
-        is_initialized: true,
+        required_keyspaces: NAMES.len(),
     };
     Storage::open(&directory.join("state"), &NAMES, options).unwrap()
 }
