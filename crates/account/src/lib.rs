@@ -30,6 +30,7 @@ pub use control::{
     AccountReport, ControlError, LinkLag, LinkOrder, LinkReport, OperatorOrder, PartitionAddress,
     PartitionReport, RegionReport, RegionState,
 };
+pub use driver::region_store;
 pub use frame::{LinkFrame, PartitionsFrame, SnapshotFrame};
 pub use link::{
     Inbox, LinkStats, Links, PeerError, PeerIdentity, RemoteLinks, ShapedLink, peer_certificates,

@@ -22,8 +22,14 @@ pub(crate) fn check(directory: &Path) -> Result<ExitCode> {
     let mut worst = 0;
     // One damaged store must not hide the others, so every store is checked and the worst code
     // wins.
-    for directory in regions::stores(directory)? {
-        worst = worst.max(check_store(&directory)?);
+    for store in regions::stores(directory)? {
+        worst = worst.max(match store {
+            Ok(directory) => check_store(&directory)?,
+            Err(error) => {
+                print_error(&error);
+                NOT_OPENED
+            }
+        });
     }
     Ok(ExitCode::from(worst))
 }

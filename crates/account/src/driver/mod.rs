@@ -21,6 +21,7 @@ mod task;
 pub(crate) use self::diverged_suffix::DivergedSuffix;
 pub(crate) use self::every_region::{StalenessView, propose};
 pub(crate) use self::one_region::refusal;
+pub use self::region_directory::region_store;
 pub(crate) use self::region_directory::{RegionDirectory, RegionMetadata};
 pub(crate) use self::shared_replica::SharedReplica;
 pub(crate) use self::start::{AccountStream, ReplicaStart, kept_bytes_max, spawn};

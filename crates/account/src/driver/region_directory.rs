@@ -34,6 +34,16 @@ pub(crate) struct RegionMetadata {
     pub(crate) has_diverged: bool,
 }
 
+/// The directory with the present store of a region, of the two in the region's directory. `None`
+/// if the region was never started.
+pub fn region_store(directory: &Path) -> io::Result<Option<PathBuf>> {
+    let metadata = RegionDirectory::read(Some(directory))?;
+    Ok(metadata.and_then(|metadata| {
+        let region = RegionDirectory::new(Some(directory.to_owned()), metadata);
+        region.side(metadata.side)
+    }))
+}
+
 impl RegionMetadata {
     /// The metadata of a region that is started for the first time.
     pub(crate) fn new(id: RegionId) -> RegionMetadata {
@@ -173,6 +183,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r");
         assert_eq!(RegionDirectory::read(Some(&path)).unwrap(), None);
+        assert_eq!(region_store(&path).unwrap(), None);
         let metadata = RegionMetadata::new(RegionId(3));
         let mut region_directory = RegionDirectory::new(Some(path.clone()), metadata);
         region_directory.switch_side().unwrap();
@@ -194,7 +205,9 @@ mod tests {
                 ..metadata
             })
         );
+        assert_eq!(region_store(&path).unwrap(), Some(path.join("b")));
         region_directory.switch_side().unwrap();
+        assert_eq!(region_store(&path).unwrap(), Some(path.join("a")));
         let read = RegionDirectory::read(Some(&path)).unwrap().unwrap();
         assert!(!read.has_diverged, "the other state is a copy");
         let mut before = encode(&metadata);

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use orrery_account::region_store;
 use serde::{Deserialize, Serialize};
 
 use super::RegionSetting;
@@ -42,11 +43,12 @@ pub(crate) fn check_single_region(directory: &Path) -> Result<()> {
 }
 
 /// The store directories of the data directory `directory`: one for each region, sorted by name, or
-/// `directory` itself for an account without regions.
-pub(crate) fn stores(directory: &Path) -> Result<Vec<PathBuf>> {
+/// `directory` itself for an account without regions. The copy that a region has beside its store
+/// is none.
+pub(crate) fn stores(directory: &Path) -> Result<Vec<Result<PathBuf>>> {
     let regions = directory.join(REGIONS);
     if !regions.is_dir() {
-        return Ok(vec![directory.to_owned()]);
+        return Ok(vec![Ok(directory.to_owned())]);
     }
     let entries =
         fs::read_dir(&regions).with_context(|| format!("cannot read {}", regions.display()))?;
@@ -54,7 +56,14 @@ pub(crate) fn stores(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<_> = paths.collect::<Result<_, _>>()?;
     paths.retain(|path| path.is_dir());
     paths.sort();
-    Ok(paths)
+    Ok(paths.iter().map(|path| store_of(path)).collect())
+}
+
+fn store_of(region: &Path) -> Result<PathBuf> {
+    let store = region_store(region)
+        .with_context(|| format!("cannot read the state of {}", region.display()))?;
+    // Without that file, the check finds no store in the directory of the region and says so.
+    Ok(store.unwrap_or_else(|| region.to_owned()))
 }
 
 impl RegionDirectories {
@@ -176,13 +185,19 @@ mod tests {
     fn stores_are_the_directory_or_those_of_its_regions() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
-        assert_eq!(stores(path).unwrap(), [path]);
+        let found = || -> Vec<PathBuf> {
+            let stores = stores(path).unwrap().into_iter();
+            stores.map(Result::unwrap).collect()
+        };
+        assert_eq!(found(), [path]);
         let layout = RegionDirectories::open(Some(path)).unwrap();
         for name in ["West US", "North Europe"] {
             fs::create_dir(layout.of(name).unwrap()).unwrap();
         }
         let expected = ["north-europe", "west-us"].map(|name| path.join(REGIONS).join(name));
-        assert_eq!(stores(path).unwrap(), expected);
+        assert_eq!(found(), expected);
+        fs::write(expected[0].join("region"), "").unwrap();
+        assert!(stores(path).unwrap()[0].is_err() && stores(path).unwrap()[1].is_ok());
     }
 
     #[test]
