@@ -2,13 +2,13 @@
 
 #[cfg(unix)]
 mod certificate;
-#[cfg(target_os = "linux")]
 #[path = "../crash/client.rs"]
 #[expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 mod client;
 mod explain;
 mod fan_out;
 mod follow;
+mod formats;
 #[cfg(target_os = "linux")]
 mod greedy;
 mod integrity;
