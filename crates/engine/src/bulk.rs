@@ -34,7 +34,7 @@ impl Engine {
         let mut response_size = ResponseSize::default();
         // One wait budget covers the whole request: the client waits for the sum of all throttling
         // pauses.
-        let mut wait_budget = self.throughput.bulk_wait_budget();
+        let mut wait_budget = self.throughput.bulk_wait_budget(budget.patience);
         if stop_at_failure {
             let mut failed = false;
             for (key, operation) in operations {

@@ -474,6 +474,7 @@ impl<'a> QueryContext<'a> {
             view: self.view,
             definition,
             schedule: self.schedule,
+            patience: self.request.budget.patience,
             work: AccessWork::default(),
             entries_seen: 0,
             is_timed: self.request.wants_report,

@@ -1,6 +1,7 @@
 //! One request, with everything that a route may read about it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use hyper::Method;
@@ -23,6 +24,9 @@ use crate::QueryPlans;
 use crate::authority::{Authority, ItemAccess};
 use crate::reply::Reply;
 use crate::state::State;
+
+/// Clients in direct mode stop waiting after five or six seconds and send the request again.
+const DIRECT_PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Exchange<'r> {
     pub(crate) state: &'r State,
@@ -115,6 +119,10 @@ impl Exchange<'_> {
             level,
             metering,
             share: self.share.clone(),
+            patience: match self.replica {
+                None => RequestBudget::PATIENCE,
+                Some(_) => DIRECT_PATIENCE,
+            },
         })
     }
 

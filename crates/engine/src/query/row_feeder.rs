@@ -12,7 +12,7 @@ use orrery_index::{
     STRING_BYTES_CUT_MIN, decode, encode, skip,
 };
 use orrery_json::{Object, Value, allocated_bytes_max, parse, parse_fields};
-use orrery_model::{Failure, QueryWork, SortOrder, limits};
+use orrery_model::{Failure, QueryWork, SortOrder};
 use orrery_partition::{EntryFlow, EntryPosition, ScannedItem, StoredItem, View, Visit};
 
 use super::{PageSchedule, exec_failure};
@@ -47,6 +47,8 @@ pub(crate) struct RowFeeder<'a, 'p> {
     pub(crate) view: &'a View,
     pub(crate) definition: &'a IndexDefinition,
     pub(crate) schedule: &'a PageSchedule<'a>,
+    /// How long the page may take.
+    pub(crate) patience: Duration,
     pub(crate) work: AccessWork,
     pub(crate) entries_seen: u64,
     /// Whether to measure the time of each phase for a report.
@@ -321,8 +323,7 @@ impl RowFeeder<'_, '_> {
         self.work.documents += 1;
         if is_stream
             && self.work.documents.is_multiple_of(DOCUMENTS_PER_TIME_CHECK)
-            && (self.schedule.yield_and_check()
-                || self.schedule.elapsed() >= Duration::from_secs(limits::EXECUTION_SECONDS_MAX))
+            && (self.schedule.yield_and_check() || self.schedule.elapsed() >= self.patience)
         {
             self.page.end_before(position);
             return Ok(Flow::Full);

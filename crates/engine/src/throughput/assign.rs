@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use orrery_model::{ContainerAddress, Offer, limits};
 use orrery_partition::{Container, Rates, ThroughputBudget};
@@ -31,9 +32,9 @@ impl ThroughputState {
         }
     }
 
-    /// The wait budget of a new bulk request.
-    pub(crate) fn bulk_wait_budget(&self) -> WaitBudget {
-        WaitBudget::new(self.options.bulk_patience)
+    /// The wait budget of a new bulk request whose client waits for so long.
+    pub(crate) fn bulk_wait_budget(&self, patience: Duration) -> WaitBudget {
+        WaitBudget::new(self.options.bulk_patience.min(patience))
     }
 
     fn pool(&self, offer: &Offer, now_ms: u64) -> Arc<ThroughputBudget> {

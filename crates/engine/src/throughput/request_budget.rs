@@ -1,7 +1,9 @@
 //! The consistency level, metering and memory share with which a request is served.
 
+use std::time::Duration;
+
 use orrery_memory::MemoryShare;
-use orrery_model::{ConsistencyLevel, PriorityLevel};
+use orrery_model::{ConsistencyLevel, PriorityLevel, limits};
 
 /// The terms of a request, apart from its operation.
 #[derive(Debug, Clone)]
@@ -10,6 +12,9 @@ pub struct RequestBudget {
     pub metering: Metering,
     /// The memory share from which the client borrows.
     pub share: MemoryShare,
+    /// How long the client waits for an answer that may be shorter: a page ends after this time,
+    /// and so do the waits of a bulk request for budget.
+    pub patience: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +29,16 @@ pub enum Metering {
 }
 
 impl RequestBudget {
+    /// The patience of a client that waits longer than the service lets a page run.
+    pub const PATIENCE: Duration = Duration::from_secs(limits::EXECUTION_SECONDS_MAX);
+
     /// Terms for data that is loaded before the server accepts clients.
     pub fn unmetered(level: ConsistencyLevel) -> RequestBudget {
         RequestBudget {
             level,
             metering: Metering::Unmetered,
             share: MemoryShare::unlimited(),
+            patience: RequestBudget::PATIENCE,
         }
     }
 }
@@ -44,6 +53,7 @@ impl From<ConsistencyLevel> for RequestBudget {
                 bucket: None,
             },
             share: MemoryShare::unlimited(),
+            patience: RequestBudget::PATIENCE,
         }
     }
 }

@@ -62,12 +62,59 @@ async fn ask(
             level: ConsistencyLevel::Session,
             metering: Metering::Unmetered,
             share: share.clone(),
+            patience: RequestBudget::PATIENCE,
         },
         wants_report: false,
         without_index: false,
         enable_scan: true,
     };
     world.engine.feed(container, request).await
+}
+
+/// A client that waits less than others receives shorter pages, and the same rows in the end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_ends_with_the_patience_of_its_client() {
+    let world = World::in_memory().await;
+    let definition = r#"{"id":"c","partitionKey":{"paths":["/pk"]}}"#;
+    let container = world.create(definition, 400).await;
+    for number in 0..200 {
+        let text = format!(r#"{{"id":"{number}","pk":"a"}}"#);
+        world.ok(&container, r#"["a"]"#, create(&text)).await;
+    }
+    let query = QueryText {
+        text: "SELECT * FROM c".to_owned(),
+        parameters: Vec::new(),
+        resume: None,
+    };
+    let query = world.engine.compile(&query, &container).unwrap();
+    for (patience, whole) in [(RequestBudget::PATIENCE, true), (Duration::ZERO, false)] {
+        let (mut rows, mut pages, mut continuation) = (0, 0, None);
+        loop {
+            let request = FeedRequest {
+                scope: FeedScope::Container,
+                query: Some(Arc::clone(&query)),
+                items_max: 1_000,
+                continuation,
+                continuation_bytes_max: None,
+                budget: RequestBudget {
+                    patience,
+                    ..ConsistencyLevel::Session.into()
+                },
+                wants_report: false,
+                without_index: false,
+                enable_scan: true,
+            };
+            let page = world.engine.feed(&container, request).await.result.unwrap();
+            rows += page.items.len();
+            pages += 1;
+            continuation = page.continuation;
+            if continuation.is_none() {
+                break;
+            }
+        }
+        assert_eq!(rows, 200);
+        assert_eq!(pages == 1, whole, "{pages}");
+    }
 }
 
 fn is_of_memory(failure: &Failure) -> bool {

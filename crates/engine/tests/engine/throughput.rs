@@ -440,6 +440,7 @@ async fn low_priority_waits_first() {
             bucket: None,
         },
         share: MemoryShare::unlimited(),
+        patience: RequestBudget::PATIENCE,
     };
     let read = |priority| {
         let key = pk(r#"["a"]"#);
@@ -534,6 +535,7 @@ async fn shares_and_buckets_hold_after_a_restart() {
             bucket: Some(3),
         },
         share: MemoryShare::unlimited(),
+        patience: RequestBudget::PATIENCE,
     };
     let mut reads = 0;
     let refused = loop {
