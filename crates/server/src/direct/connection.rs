@@ -91,6 +91,7 @@ impl DirectConnection {
         connection: Arc<Connection>,
         listener_runtime: Handle,
     ) -> DirectConnection {
+        connection.carries_frames();
         DirectConnection {
             state,
             connection,

@@ -23,6 +23,8 @@ pub(crate) struct Connection {
     has_key: AtomicBool,
     /// Whether the connection speaks HTTP/2, which has frames that belong to no request.
     is_multiplexed: AtomicBool,
+    /// Whether the connection carries frames of direct mode, whose reader borrows for them itself.
+    has_frames: AtomicBool,
     /// The time of the first byte of the next request.
     head_since_ms: AtomicU64,
     idle_since_ms: AtomicU64,
@@ -53,6 +55,7 @@ impl Connection {
             is_authenticated: AtomicBool::new(false),
             has_key: AtomicBool::new(false),
             is_multiplexed: AtomicBool::new(false),
+            has_frames: AtomicBool::new(false),
             head_since_ms: AtomicU64::new(0),
             idle_since_ms: AtomicU64::new(now),
             stalled_since_ms: AtomicU64::new(0),
@@ -102,7 +105,16 @@ impl Connection {
             self.head_since_ms
                 .store(self.clock.now_ms(), Ordering::Relaxed);
         }
+        if self.has_frames.load(Ordering::Relaxed) {
+            return 0;
+        }
         self.head_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+
+    /// Records that the connection carries frames of direct mode.
+    pub(crate) fn carries_frames(&self) {
+        self.is_multiplexed.store(true, Ordering::Relaxed);
+        self.has_frames.store(true, Ordering::Relaxed);
     }
 
     /// Counts bytes that the socket accepted.
