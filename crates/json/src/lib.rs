@@ -23,5 +23,5 @@ pub use order::{compare, equal};
 pub use parse::{ParseError, parse, parse_bounded};
 pub use parse_fields::parse_fields;
 pub use path::{PathError, PropertyPath};
-pub use print::{write_number, write_string, write_value};
+pub use print::{write_long_number, write_long_value, write_number, write_string, write_value};
 pub use value::{NameHasher, Object, Value};

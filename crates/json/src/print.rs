@@ -4,12 +4,21 @@ use crate::{Number, Value};
 
 /// Appends the JSON text of `value`. `Undefined` at the top writes nothing.
 pub fn write_value(value: &Value, out: &mut Vec<u8>) {
+    write_with(value, write_number, out);
+}
+
+/// Like [`write_value`], with numbers in the form of [`write_long_number`].
+pub fn write_long_value(value: &Value, out: &mut Vec<u8>) {
+    write_with(value, write_long_number, out);
+}
+
+fn write_with(value: &Value, number: fn(Number, &mut Vec<u8>), out: &mut Vec<u8>) {
     match value {
         Value::Undefined => {}
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Number(number) => write_number(*number, out),
+        Value::Number(value) => number(*value, out),
         Value::String(text) => write_string(text, out),
         Value::Array(array) => {
             out.push(b'[');
@@ -17,7 +26,7 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
                 if index > 0 {
                     out.push(b',');
                 }
-                write_value(element, out);
+                write_with(element, number, out);
             }
             out.push(b']');
         }
@@ -29,7 +38,7 @@ pub fn write_value(value: &Value, out: &mut Vec<u8>) {
                 }
                 write_string(name, out);
                 out.push(b':');
-                write_value(property, out);
+                write_with(property, number, out);
             }
             out.push(b'}');
         }
@@ -52,6 +61,46 @@ pub fn write_number(number: Number, out: &mut Vec<u8>) {
         Number::Float(value) => {
             out.extend_from_slice(ryu::Buffer::new().format_finite(value).as_bytes());
         }
+    }
+}
+
+/// Whole numbers below this limit have no exponent in the form of [`write_long_number`].
+const LONG_PLAIN_MAX: f64 = 1e17;
+
+/// Appends the text that the query language has for a number: 15 digits if they parse to the same
+/// number, else 17, as the service prints numbers into texts. Exponents have a sign and two digits.
+/// A number that is not finite becomes `null`.
+pub fn write_long_number(number: Number, out: &mut Vec<u8>) {
+    let Number::Float(value) = number else {
+        return write_number(number, out);
+    };
+    if !value.is_finite() || value.fract() == 0.0 && value.abs() < LONG_PLAIN_MAX {
+        return write_number(number, out);
+    }
+    let (digits, text) = match format!("{value:.14e}") {
+        text if text.parse() == Ok(value) => (15, text),
+        _ => (17, format!("{value:.16e}")),
+    };
+    let Some((mantissa, exponent)) = text.split_once('e') else {
+        return write_number(number, out);
+    };
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..digits).contains(&exponent) {
+        let places = usize::try_from(digits - 1 - exponent).unwrap_or_default();
+        out.extend_from_slice(without_zeros(&format!("{value:.places$}")).as_bytes());
+        return;
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    let mantissa = without_zeros(mantissa);
+    out.extend_from_slice(format!("{mantissa}e{sign}{:02}", exponent.abs()).as_bytes());
+}
+
+/// A decimal fraction without the zeros at its end.
+fn without_zeros(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
     }
 }
 
