@@ -77,7 +77,21 @@ fn parts_of_strings() {
 fn dates() {
     check(&[
         (r#"DateTimeAdd("mm", 1.5, "2020-01-01")"#, "undefined"),
-        (r#"DateTimeAdd("MM", 1, "2020-01-01")"#, "undefined"),
+        (
+            r#"DateTimeAdd("MM", 1, "2020-01-01")"#,
+            r#""2020-02-01T00:00:00.0000000Z""#,
+        ),
+        (r#"DateTimePart("dw", "2020-07-03")"#, "5"),
+        (r#"TicksToDateTime(0, "yyyy MMM tt")"#, r#""1970 01 AM""#),
+        ("INDEXOF('a😀b', 'b')", "2"),
+        ("LENGTH('a😀b')", "3"),
+        ("REPLACE('a', '', 'b')", "undefined"),
+        ("ARRAY_SUM([])", "undefined"),
+        ("OBJECTTOARRAY({a: 1}, undefined)", r#"[{"k":"a","v":1}]"#),
+        ("INTBITLEFTSHIFT(1, 65)", "2"),
+        ("ROUND(255, 10000000000)", "255"),
+        ("ISNULL(null)", "true"),
+        ("TOSTRING(1e20)", r#""1e+20""#),
         (r#"DateTimeAdd("mm", 1, "2020-13-01")"#, "undefined"),
         (r#"DateTimeBin("2020-05-05", "mm")"#, "undefined"),
         (r#"DateTimeBin("2020-05-05", "dd", 0)"#, "undefined"),
@@ -105,7 +119,7 @@ fn dates() {
 #[test]
 fn shapes() {
     check(&[
-        ("ST_ISVALID(1)", "undefined"),
+        ("ST_ISVALID(1)", "false"),
         (
             r#"ST_ISVALID({"type": "Circle", "coordinates": [1, 2]})"#,
             "false",

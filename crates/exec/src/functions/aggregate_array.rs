@@ -7,7 +7,8 @@ use super::{Argument, Arity, Evaluate, Function};
 
 pub(super) const FUNCTIONS: &[Function] = &[
     unary("ARRAY_SUM", |arguments| {
-        numbers(arguments).map(|numbers| Value::Number(sum(&numbers)))
+        let numbers = numbers(arguments)?;
+        (!numbers.is_empty()).then(|| Value::Number(sum(&numbers)))
     }),
     unary("ARRAY_AVG", average),
     unary("ARRAY_MEDIAN", median),

@@ -16,8 +16,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         count(arguments.first()?.as_array()?.len())
     }),
     Function::new("ARRAY_SLICE", Arity::Between(2, 3), slice).with_memory_bound(copies),
-    Function::new("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array).with_memory_bound(pairs),
-    Function::new("OBJECT_TO_ARRAY", Arity::Between(1, 3), object_to_array)
+    Function::seeing_undefined("OBJECTTOARRAY", Arity::Between(1, 3), object_to_array)
         .with_memory_bound(pairs),
 ];
 
@@ -127,8 +126,8 @@ fn slice(arguments: &[Argument<'_>]) -> Option<Value> {
 fn object_to_array(arguments: &[Argument<'_>]) -> Option<Value> {
     let object = arguments.first()?.as_object()?;
     let name_of = |index: usize, default: &'static str| match arguments.get(index) {
-        Some(name) => name.as_str().map(str::to_owned),
-        None => Some(default.to_owned()),
+        Some(name) if !name.is_undefined() => name.as_str().map(str::to_owned),
+        Some(_) | None => Some(default.to_owned()),
     };
     let (key, value) = (name_of(1, "k")?, name_of(2, "v")?);
     let pair = |(name, property): (&String, &Value)| {

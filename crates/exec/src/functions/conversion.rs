@@ -1,6 +1,6 @@
 //! Converts values to text, and JSON text to a value of the requested type.
 
-use orrery_json::{Value, allocated_bytes_max, parse};
+use orrery_json::{Value, allocated_bytes_max, parse, write_long_value};
 
 use crate::text_bytes::text_bytes;
 
@@ -50,7 +50,11 @@ fn to_string(arguments: &[Argument<'_>]) -> Option<Value> {
                 (false, false) => "-Infinity",
             })
         }
-        value => Value::String(value.to_string()),
+        value => {
+            let mut text = Vec::new();
+            write_long_value(value, &mut text);
+            Value::String(String::from_utf8_lossy(&text).into_owned())
+        }
     })
 }
 

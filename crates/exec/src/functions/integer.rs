@@ -20,17 +20,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         apply(arguments, |a, b| (b != 0).then(|| a.wrapping_rem(b)))
     }),
     binary("INTBITAND", bit_and),
-    binary("INTBITWISEAND", bit_and),
     binary("INTBITOR", bit_or),
-    binary("INTBITWISEOR", bit_or),
     binary("INTBITXOR", bit_xor),
-    binary("INTBITWISEXOR", bit_xor),
     Function::new("INTBITNOT", Arity::Exactly(1), bit_not),
-    Function::new("INTBITWISENOT", Arity::Exactly(1), bit_not),
     binary("INTBITLEFTSHIFT", left_shift),
-    binary("INTBITWISELEFTSHIFT", left_shift),
     binary("INTBITRIGHTSHIFT", right_shift),
-    binary("INTBITWISERIGHTSHIFT", right_shift),
 ];
 
 const fn binary(name: &'static str, evaluate: Evaluate) -> Function {
@@ -75,11 +69,16 @@ fn bit_not(arguments: &[Argument<'_>]) -> Option<Value> {
     whole(arguments.first()?).map(|value| Value::from(!value))
 }
 
-/// Shifts left. A negative shift, or one by 64 bits or more, has no result.
+/// Shifts left by the count modulo 64, as processors do.
 fn left_shift(arguments: &[Argument<'_>]) -> Option<Value> {
-    apply(arguments, |a, b| a.checked_shl(u32::try_from(b).ok()?))
+    apply(arguments, |a, b| Some(a.wrapping_shl(shift_count(b))))
 }
 
 fn right_shift(arguments: &[Argument<'_>]) -> Option<Value> {
-    apply(arguments, |a, b| a.checked_shr(u32::try_from(b).ok()?))
+    apply(arguments, |a, b| Some(a.wrapping_shr(shift_count(b))))
+}
+
+/// The count modulo 64; a negative count counts from there.
+fn shift_count(count: i64) -> u32 {
+    u32::try_from(count.rem_euclid(64)).unwrap_or_default()
 }

@@ -10,17 +10,17 @@ use super::{Arity, FAMILIES, Function, pending};
 
 /// The number of arguments of a function: a minimum and an optional maximum.
 ///
-/// A function that is not implemented yet is known and accepts any number of arguments; the
-/// compiler refuses a query that calls it.
+/// A function that is not implemented yet is known; the compiler refuses a query that calls it.
 pub fn function_arity(name: &str) -> Option<(usize, Option<usize>)> {
-    match named(name) {
-        Some(function) => Some(match function.arity {
-            Arity::Exactly(count) => (count, Some(count)),
-            Arity::Between(low, high) => (low, Some(high)),
-            Arity::AtLeast(low) => (low, None),
-        }),
-        None => pending::contains(name).then_some((0, None)),
-    }
+    let arity = match named(name) {
+        Some(function) => function.arity,
+        None => pending::arity(name)?,
+    };
+    Some(match arity {
+        Arity::Exactly(count) => (count, Some(count)),
+        Arity::Between(low, high) => (low, Some(high)),
+        Arity::AtLeast(low) => (low, None),
+    })
 }
 
 /// The value of a call with constant arguments; `None` if the value depends on the query's time,

@@ -70,15 +70,19 @@ fn abs(arguments: &[Argument<'_>]) -> Option<Value> {
     Some(exact.map_or_else(|| Value::from(number.as_f64().abs()), Value::from))
 }
 
-/// Rounds halves away from zero, at the given decimal place.
+/// Rounds halves away from zero, at the given decimal place. A number has no digit so far behind
+/// the point that the scale is infinite.
 fn round(arguments: &[Argument<'_>]) -> Option<Value> {
     let Some(places) = arguments.get(1) else {
         return whole(arguments, f64::round);
     };
-    let places = i32::try_from(places.as_number()?.as_i64()?).ok()?;
-    let scale = 10_f64.powi(places);
-    let number = arguments.first()?.as_number()?.as_f64();
-    Some(Value::from((number * scale).round() / scale))
+    let places = places.as_number()?.as_i64()?;
+    let number = arguments.first()?.as_number()?;
+    let scale = 10_f64.powi(i32::try_from(places).unwrap_or(i32::MAX));
+    if places > 0 && (scale.is_infinite() || number.as_i64().is_some()) {
+        return Some(Value::Number(number));
+    }
+    Some(Value::from((number.as_f64() * scale).round() / scale))
 }
 
 /// The sign. Zero is tested by itself, because the sign of a floating-point zero is one.

@@ -1,10 +1,18 @@
 //! Functions of the query language that are not implemented yet. They are refused by name instead
 //! of as unknown.
 
+use super::Arity;
+
 pub(super) fn contains(name: &str) -> bool {
-    NAMES
+    arity(name).is_some()
+}
+
+/// The permitted numbers of arguments; `None` for a function that is not pending.
+pub(super) fn arity(name: &str) -> Option<Arity> {
+    FUNCTIONS
         .iter()
-        .any(|pending| pending.eq_ignore_ascii_case(name))
+        .find(|(_, names)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))
+        .map(|(arity, _)| *arity)
 }
 
 /// The name of a pending function in its refusal. A client's query plan may call functions that the
@@ -21,15 +29,19 @@ pub(super) fn named(name: &str) -> String {
 }
 
 #[rustfmt::skip]
-const NAMES: &[&str] = &[
+const FUNCTIONS: &[(Arity, &[&str])] = &[
     // full text
-    "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "FULLTEXTSCORE",
-    "FULLTEXT_CONTAINS", "FULLTEXT_CONTAINS_ALL", "FULLTEXT_CONTAINS_ANY", "RRF", "_FULLTEXTSCORE",
-    "_FULLTEXTWORDCOUNT",
+    (Arity::Exactly(2), &["FULLTEXTCONTAINS", "FULLTEXT_CONTAINS"]),
+    (Arity::AtLeast(2), &[
+        "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "FULLTEXT_CONTAINS_ALL", "FULLTEXT_CONTAINS_ANY",
+        "FULLTEXTSCORE",
+    ]),
+    (Arity::AtLeast(0), &["RRF", "_FULLTEXTSCORE"]),
+    (Arity::Exactly(1), &["_FULLTEXTWORDCOUNT"]),
     // items
-    "HASH",
+    (Arity::Between(1, 3), &["HASH"]),
     // mathematics: without a seed, a page could not be computed again
-    "RAND",
+    (Arity::Exactly(0), &["RAND"]),
     // vectors
-    "VECTORDISTANCE", "_VECTORSCORE",
+    (Arity::Between(2, 4), &["VECTORDISTANCE", "_VECTORSCORE"]),
 ];

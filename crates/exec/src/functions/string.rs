@@ -1,5 +1,4 @@
-//! Functions that produce strings. Lengths and positions count UTF-16 units, as the string order
-//! does.
+//! Functions that produce strings. Lengths and positions count characters (code points).
 
 use orrery_json::{VALUE_BYTES, Value};
 
@@ -13,7 +12,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         map(arguments, |text| text.chars().rev().collect())
     }),
     unary("LENGTH", |arguments| {
-        count(arguments.first()?.as_str()?.encode_utf16().count())
+        count(arguments.first()?.as_str()?.chars().count())
     }),
     Function::new("LEFT", Arity::Exactly(2), left),
     Function::new("RIGHT", Arity::Exactly(2), right),
@@ -92,8 +91,9 @@ fn length(value: &Value) -> Option<usize> {
 fn replace(arguments: &[Argument<'_>]) -> Option<Value> {
     let (text, find) = (arguments.first()?.as_str()?, arguments.get(1)?.as_str()?);
     let replacement = arguments.get(2)?.as_str()?;
+    // Nothing is everywhere, so the service leaves this undefined.
     if find.is_empty() {
-        return Some(Value::from(text));
+        return None;
     }
     // The product is checked before the text is built.
     let bytes = text.matches(find).count().saturating_mul(replacement.len());
@@ -112,7 +112,7 @@ fn replicate(arguments: &[Argument<'_>]) -> Option<Value> {
         return None;
     }
     let times = times as usize;
-    let units = text.encode_utf16().count().saturating_mul(times);
+    let units = text.chars().count().saturating_mul(times);
     (units <= REPLICATE_UNITS_MAX).then(|| Value::String(text.repeat(times)))
 }
 
@@ -209,16 +209,14 @@ fn single(c: char, mut mapped: impl Iterator<Item = char>) -> char {
     }
 }
 
-pub(super) fn units(text: &str) -> Vec<u16> {
-    text.encode_utf16().collect()
+pub(super) fn units(text: &str) -> Vec<char> {
+    text.chars().collect()
 }
 
-/// Converts units to text. A cut surrogate pair becomes the replacement character, because strings
-/// hold whole characters.
-pub(super) fn text_of_units(units: &[u16]) -> String {
-    String::from_utf16_lossy(units)
+pub(super) fn text_of_units(units: &[char]) -> String {
+    units.iter().collect()
 }
 
 pub(super) fn position_in_units(text: &str, position_in_bytes: usize) -> usize {
-    text[..position_in_bytes].encode_utf16().count()
+    text[..position_in_bytes].chars().count()
 }

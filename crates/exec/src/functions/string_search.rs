@@ -21,6 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     pair("STRINGEQUALS", string_equals),
     pair("STRING_EQUALS", string_equals),
     pair("INDEX_OF", index_of),
+    pair("INDEXOF", index_of),
     pair("LASTINDEXOF", last_index_of),
     several("CONTAINSANYCI", contains_any_ci),
     several("CONTAINS_ANY_CI", contains_any_ci),

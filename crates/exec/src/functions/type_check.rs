@@ -11,6 +11,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     check("IS_NULL", |arguments| {
         test(arguments, |value| matches!(value, Value::Null))
     }),
+    check("ISNULL", |arguments| {
+        test(arguments, |value| matches!(value, Value::Null))
+    }),
     check("IS_BOOL", is_bool),
     check("IS_BOOLEAN", is_bool),
     check("IS_NUMBER", |arguments| {

@@ -51,7 +51,7 @@ fn user_functions_give_values_in_every_clause() {
             r#"["a"]"#,
         ),
         (
-            "SELECT VALUE c.id FROM c WHERE UDF.kind(udf.same(c.n)) = 'undefined'",
+            "SELECT VALUE c.id FROM c WHERE udf.kind(udf.same(c.n)) = 'undefined'",
             r#"["c"]"#,
         ),
         (

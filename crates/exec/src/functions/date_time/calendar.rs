@@ -26,8 +26,8 @@ pub(super) const MILLISECOND_TICKS: i64 = 10_000;
 const SECOND_TICKS: i64 = 10_000_000;
 const DAY_TICKS: i64 = 86_400 * SECOND_TICKS;
 
-/// The first tick of year 1, and the last tick of year 9999.
-const TICKS_MIN: i64 = -621_355_968_000_000_000;
+/// The first tick of the year 1601, and the last tick of year 9999.
+const TICKS_MIN: i64 = -116_444_736_000_000_000;
 const TICKS_MAX: i64 = 2_534_023_007_999_999_999;
 
 /// The Gregorian calendar repeats after 400 years.
@@ -37,7 +37,7 @@ const CYCLE_DAYS: i64 = 146_097;
 const EPOCH_DAYS: i64 = 719_468;
 
 impl DateTime {
-    /// The time at these ticks; `None` outside of the years 1 to 9999.
+    /// The time at these ticks; `None` outside of the years 1601 to 9999.
     pub(in super::super) fn of_ticks(ticks: impl Into<i128>) -> Option<DateTime> {
         let ticks = i64::try_from(ticks.into()).ok()?;
         (TICKS_MIN..=TICKS_MAX)
@@ -52,6 +52,12 @@ impl DateTime {
     /// Milliseconds since 1970, rounded down.
     pub(super) fn milliseconds(self) -> i64 {
         self.ticks.div_euclid(MILLISECOND_TICKS)
+    }
+
+    /// The day of the week, from 0 for Sunday.
+    pub(super) fn weekday(self) -> i64 {
+        // The first of January 1970 was a Thursday.
+        (self.ticks.div_euclid(DAY_TICKS) + 4).rem_euclid(7)
     }
 
     /// Splits the ticks into fields. Euclidean division also serves times before 1970.
@@ -133,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_day_of_the_calendar_follows_the_one_before() {
-        let mut expected = (1, 1, 1);
+        let mut expected = (1601, 1, 1);
         for days in TICKS_MIN / DAY_TICKS..=TICKS_MAX.div_euclid(DAY_TICKS) {
             let (year, month, day) = date_of_days(days);
             assert_eq!((year, month, day), expected);
@@ -152,7 +158,7 @@ mod tests {
     #[test]
     fn the_range_is_what_text_can_express() {
         let first = DateTime::of_ticks(TICKS_MIN).unwrap().fields();
-        assert_eq!((first.year, first.month, first.day), (1, 1, 1));
+        assert_eq!((first.year, first.month, first.day), (1601, 1, 1));
         let last = DateTime::of_ticks(TICKS_MAX).unwrap().fields();
         assert_eq!(
             (last.year, last.second, last.fraction),

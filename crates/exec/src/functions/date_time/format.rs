@@ -15,13 +15,17 @@ pub(super) fn format(moment: DateTime, pattern: &str) -> Option<String> {
             text.extend(rest.next());
             continue;
         }
-        if !"yMdHhmsfF".contains(letter) {
+        if !"yMdHhmsfFt".contains(letter) {
             text.push(letter);
             continue;
         }
         let mut width = 1;
         while rest.next_if_eq(&letter).is_some() {
             width += 1;
+        }
+        if letter == 't' {
+            write_half(&mut text, fields.hour, width);
+            continue;
         }
         write_field(&mut text, &fields, letter, width)?;
     }
@@ -34,8 +38,10 @@ fn write_field(text: &mut String, fields: &DateFields, letter: char, width: usiz
         'f' | 'F' => return write_fraction(text, fields.fraction, letter == 'f', width),
         'y' if width <= 2 => (fields.year % 100, 2),
         'y' => (fields.year, 4),
-        'M' => (fields.month, 2),
-        'd' => (fields.day, 2),
+        // There are no names, so longer patterns give two digits.
+        'M' if width <= 4 => return write_number(text, fields.month, width.min(2)),
+        'd' if width <= 4 => return write_number(text, fields.day, width.min(2)),
+        'M' | 'd' => return None,
         'H' => (fields.hour, 2),
         'h' => ((fields.hour + 11) % 12 + 1, 2),
         'm' => (fields.minute, 2),
@@ -44,7 +50,20 @@ fn write_field(text: &mut String, fields: &DateFields, letter: char, width: usiz
     if width > width_max {
         return None;
     }
+    write_number(text, value, width)
+}
+
+fn write_number(text: &mut String, value: i64, width: usize) -> Option<()> {
     write!(text, "{value:0width$}").ok()
+}
+
+/// Writes the half of the day for `tt`; any other number of letters stays as it is.
+fn write_half(text: &mut String, hour: i64, width: usize) {
+    match (width, hour < 12) {
+        (2, true) => text.push_str("AM"),
+        (2, false) => text.push_str("PM"),
+        _ => text.extend(std::iter::repeat_n('t', width)),
+    }
 }
 
 /// Writes the first digits of the fraction. Lower case keeps trailing zeros, upper case drops them.
@@ -76,7 +95,9 @@ mod tests {
             ("\\y\\\\ \\", Some("y\\ ")),
             ("[é]", Some("[é]")),
             ("", Some("")),
-            ("MMM", None),
+            ("MMM MMMM dddd", Some("01 01 02")),
+            ("hh tt t", Some("03 PM t")),
+            ("MMMMM", None),
             ("ffffffff", None),
         ] {
             assert_eq!(

@@ -24,8 +24,15 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("DATETIMEFROMPARTS", Arity::Between(3, 7), from_parts),
     Function::new("DATETIMEPART", Arity::Exactly(2), |arguments| {
-        let part = part(arguments, 0)?;
-        Some(Value::from(part.of(date_time(arguments, 1)?)))
+        let (name, moment) = (arguments.first()?.as_str()?, date_time(arguments, 1)?);
+        // The day of the week is no part of a calendar date, so only this function knows it.
+        if ["dw", "weekday"]
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+        {
+            return Some(Value::from(moment.weekday()));
+        }
+        Some(Value::from(part(arguments, 0)?.of(moment)))
     }),
     unary("YEAR", |arguments| field(arguments, DatePart::Year)),
     unary("MONTH", |arguments| field(arguments, DatePart::Month)),
@@ -36,8 +43,10 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     unary("DATETIMETOTIMESTAMP", |arguments| {
         Some(Value::from(date_time(arguments, 0)?.milliseconds()))
     }),
-    unary("TICKSTODATETIME", |arguments| of_ticks(arguments, 1)),
-    unary("TIMESTAMPTODATETIME", |arguments| {
+    Function::new("TICKSTODATETIME", Arity::Between(1, 2), |arguments| {
+        of_ticks(arguments, 1)
+    }),
+    Function::new("TIMESTAMPTODATETIME", Arity::Between(1, 2), |arguments| {
         of_ticks(arguments, MILLISECOND_TICKS)
     }),
 ];
@@ -70,9 +79,14 @@ fn field(arguments: &[Argument<'_>], part: DatePart) -> Option<Value> {
     Some(Value::from(part.of(date_time(arguments, 0)?)))
 }
 
+/// The time at a count, as text of a pattern if the call has one.
 fn of_ticks(arguments: &[Argument<'_>], scale: i64) -> Option<Value> {
     let count = whole(arguments.first()?)?;
-    DateTime::of_ticks(i128::from(count) * i128::from(scale)).map(date)
+    let moment = DateTime::of_ticks(i128::from(count) * i128::from(scale))?;
+    match arguments.get(1) {
+        Some(pattern) => format(moment, pattern.as_str()?).map(Value::String),
+        None => Some(date(moment)),
+    }
 }
 
 /// Rounds down to a bin. The size is one part and the origin 1970 unless the call says otherwise.

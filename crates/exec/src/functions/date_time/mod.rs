@@ -1,4 +1,4 @@
-//! Date and time: UTC times between the years 1 and 9999 with a resolution of 100 nanoseconds.
+//! Date and time: UTC times between the years 1601 and 9999 with a resolution of 100 nanoseconds.
 //!
 //! `calendar` counts days, `text` reads and writes the text form, `part` does arithmetic in years
 //! to nanoseconds, `format` prints by a pattern. The function tables are in `functions`, and in

@@ -18,9 +18,9 @@ pub(super) enum DatePart {
 }
 
 impl DatePart {
-    /// The part of a name or abbreviation, as the service spells it.
+    /// The part of a name or abbreviation, in any case.
     pub(super) fn of_name(name: &str) -> Option<DatePart> {
-        Some(match name {
+        Some(match name.to_ascii_lowercase().as_str() {
             "year" | "yyyy" | "yy" => DatePart::Year,
             "month" | "mm" | "m" => DatePart::Month,
             "day" | "dd" | "d" => DatePart::Day,

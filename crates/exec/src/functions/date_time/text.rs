@@ -2,10 +2,53 @@
 
 use super::calendar::{DateFields, DateTime};
 
-/// Parses a date, alone or with a time after `T` or a space; up to seven fraction digits; optional
-/// `Z`.
+/// Parses a date, alone or with a time after `T` or a space; up to seven fraction digits; then
+/// optionally `Z` or an offset, which is converted.
 pub(in super::super) fn parse(text: &str) -> Option<DateTime> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (text, offset) = match text.strip_suffix('Z') {
+        Some(text) => (text, 0),
+        None => without_offset(text)?,
+    };
+    let moment = parse_local(text)?;
+    DateTime::of_ticks(moment.ticks() - offset * MINUTE_TICKS)
+}
+
+/// Splits `+02:00`, `+0200` or `+02` from a time. The offset is in minutes.
+fn without_offset(text: &str) -> Option<(&str, i64)> {
+    // A date has its own hyphens, so an offset follows a time only.
+    let Some(at) = text.get(TIME_AT..).and_then(|time| time.find(['+', '-'])) else {
+        return Some((text, 0));
+    };
+    let (time, offset) = text.split_at(TIME_AT + at);
+    let digits = &offset.as_bytes()[1..];
+    let (hours, minutes) = match digits {
+        [hours @ .., b':', m1, m2] => (hours, value(&[*m1, *m2])?),
+        [h1, h2, m1, m2] => (&[*h1, *h2][..], value(&[*m1, *m2])?),
+        hours => (hours, 0),
+    };
+    let hours = (hours.len() == 2).then(|| value(hours))??;
+    let offset_minutes = hours * 60 + minutes;
+    if minutes > 59 || offset_minutes > OFFSET_MINUTES_MAX {
+        return None;
+    }
+    Some((
+        time,
+        if offset.starts_with('-') {
+            -offset_minutes
+        } else {
+            offset_minutes
+        },
+    ))
+}
+
+/// The bytes of a date and its separator.
+const TIME_AT: usize = 11;
+const MINUTE_TICKS: i64 = 600_000_000;
+/// Largest distance from UTC: 14 hours.
+const OFFSET_MINUTES_MAX: i64 = 14 * 60;
+
+/// Parses the date and time without what follows them.
+fn parse_local(text: &str) -> Option<DateTime> {
     let mut rest = text.as_bytes();
     let year = number(&mut rest, 4)?;
     let month = number(after(&mut rest, b"-")?, 2)?;
@@ -93,7 +136,8 @@ mod tests {
                 "2020-07-03T01:02:03.1234567Z",
                 Some("2020-07-03T01:02:03.1234567Z"),
             ),
-            ("0001-01-01", Some("0001-01-01T00:00:00.0000000Z")),
+            ("1601-01-01", Some("1601-01-01T00:00:00.0000000Z")),
+            ("1600-12-31", None),
             ("2020-02-29", Some("2020-02-29T00:00:00.0000000Z")),
             ("2100-02-29", None),
             ("0000-01-01", None),
@@ -106,7 +150,16 @@ mod tests {
             ("2020-07-03T01:02:60", None),
             ("2020-07-03T01:02:03.", None),
             ("2020-07-03T01:02:03.12345678", None),
-            ("2020-07-03T01:02:03+01:00", None),
+            (
+                "2020-07-03T01:02:03+01:00",
+                Some("2020-07-03T00:02:03.0000000Z"),
+            ),
+            (
+                "2020-07-03T01:02:03.5-0230",
+                Some("2020-07-03T03:32:03.5000000Z"),
+            ),
+            ("2020-07-03T01:02:03+14:01", None),
+            ("2020-07-03T01:02:03+1", None),
             ("2020-07-03T01:02:03ZZ", None),
             ("２020-07-03", None),
             ("", None),

@@ -23,11 +23,10 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     unary("ST_AREA", |arguments| {
         Some(Value::from(measure::area(&shape(arguments.first()?)?)))
     }),
-    unary("ST_ISVALID", |arguments| {
-        let object = arguments.first()?.as_object()?;
-        Some(Value::Bool(geojson::parse(object).is_ok()))
+    Function::seeing_undefined("ST_ISVALID", Arity::Exactly(1), |arguments| {
+        Some(Value::Bool(shape(arguments.first()?).is_some()))
     }),
-    unary("ST_ISVALIDDETAILED", is_valid_detailed),
+    Function::seeing_undefined("ST_ISVALIDDETAILED", Arity::Exactly(1), is_valid_detailed),
 ];
 
 const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
@@ -66,13 +65,19 @@ fn shape(value: &Value) -> Option<GeoShape> {
     geojson::parse(value.as_object()?).ok()
 }
 
+/// The reason for values that are no objects.
+const NO_GEOMETRY: &str = "Unable to process the geometry.";
+
 /// The validity of a shape with the reason of a refusal, in the form of the service.
 fn is_valid_detailed(arguments: &[Argument<'_>]) -> Option<Value> {
-    let shape = geojson::parse(arguments.first()?.as_object()?);
+    let shape = arguments.first()?.as_object().map(geojson::parse);
     let mut details = Object::default();
-    details.insert("valid".to_owned(), Value::Bool(shape.is_ok()));
-    if let Err(invalid) = shape {
-        details.insert("reason".to_owned(), Value::String(invalid.to_string()));
-    }
+    let is_valid = matches!(shape, Some(Ok(_)));
+    details.insert("valid".to_owned(), Value::Bool(is_valid));
+    match shape {
+        Some(Ok(_)) => None,
+        Some(Err(invalid)) => details.insert("reason".to_owned(), Value::from(invalid.to_string())),
+        None => details.insert("reason".to_owned(), Value::from(NO_GEOMETRY)),
+    };
     Some(Value::Object(details))
 }
