@@ -6,7 +6,7 @@
 
 use orrery_json::Number;
 
-use crate::Span;
+use crate::{Span, Spans};
 
 /// A query: `SELECT ... FROM ... WHERE ... GROUP BY ... ORDER BY ... OFFSET ... LIMIT ...`.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,24 @@ pub struct Query {
     pub group_by: Vec<Expr>,
     pub order_by: Option<OrderBy>,
     pub offset_limit: Option<OffsetLimit>,
+    pub spans: Box<QuerySpans>,
+}
+
+/// The positions of the clauses of a query; those of absent clauses mean nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QuerySpans {
+    /// From `SELECT` to the end of the last clause.
+    pub query: Span,
+    pub select: Span,
+    /// `TOP` with its count.
+    pub top: Span,
+    /// The sources of `FROM`, one span for each.
+    pub sources: Spans,
+    pub group_by: Span,
+    /// The keys of `GROUP BY`, one span for each.
+    pub group_keys: Spans,
+    pub order_by: Span,
+    pub offset_limit: Span,
 }
 
 /// The `SELECT` clause.
@@ -44,6 +62,8 @@ pub enum Projection {
 pub struct SelectItem {
     pub expr: Expr,
     pub alias: Option<String>,
+    /// The span of the alias; without one it means nothing.
+    pub alias_span: Span,
 }
 
 /// The row count of `TOP`, `OFFSET` or `LIMIT`.
@@ -84,7 +104,7 @@ pub enum PathStep {
     /// `.name`
     Name(String),
     /// `["name"]`
-    Key(String),
+    Key(String, Quote),
     /// `[0]`
     Index(u64),
 }
@@ -93,8 +113,8 @@ pub enum PathStep {
 #[derive(Debug, Clone, PartialEq)]
 pub enum OrderBy {
     Items(Vec<OrderItem>),
-    /// `ORDER BY RANK`; every item is a function call.
-    Rank(Vec<OrderItem>),
+    /// `ORDER BY RANK`; the item is a function call.
+    Rank(OrderItem),
 }
 
 /// One item of an order.
@@ -136,12 +156,16 @@ pub enum Expr {
     Member {
         object: Box<Expr>,
         name: String,
+        name_span: Span,
     },
     /// `object[index]`, with the span of the whole expression.
     Index {
         object: Box<Expr>,
         index: Box<Expr>,
         span: Span,
+        /// The first token of the index.
+        index_span: Span,
+        quote: Quote,
     },
     Unary {
         op: UnaryOp,
@@ -201,6 +225,33 @@ pub enum Expr {
     },
 }
 
+/// The mark that encloses a name in brackets. All marks compare as equal, as spans do.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Quote {
+    #[default]
+    Double,
+    Single,
+}
+
+impl Quote {
+    /// The mark at the beginning of a token.
+    pub(crate) fn of(token: &str) -> Quote {
+        if token.starts_with('\'') {
+            Quote::Single
+        } else {
+            Quote::Double
+        }
+    }
+}
+
+impl PartialEq for Quote {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Quote {}
+
 /// A literal. Literals with the same spelling are equal, so `NaN` equals `NaN` here.
 #[derive(Debug, Clone)]
 pub enum Literal {
@@ -229,6 +280,7 @@ impl PartialEq for Literal {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Property {
     pub name: String,
+    pub name_span: Span,
     pub value: Expr,
 }
 
@@ -238,6 +290,7 @@ pub struct Call {
     pub udf: bool,
     pub name: Identifier,
     pub arguments: Vec<Expr>,
+    pub argument_spans: Spans,
     /// The span from the name to the closing parenthesis.
     pub span: Span,
 }

@@ -18,8 +18,16 @@ pub struct SyntaxError {
 pub enum SyntaxErrorKind {
     #[error("Syntax error, incorrect syntax near '{token}'.")]
     Unexpected { token: String },
-    #[error("Syntax error, invalid string literal token.")]
-    StringLiteral,
+    #[error("Syntax error, unexpected end-of-file.")]
+    End,
+    #[error("Syntax error, invalid token '{token}'.")]
+    InvalidToken { token: String },
+    #[error("Syntax error, invalid numeric value token '{token}'.")]
+    Number { token: String },
+    #[error("Syntax error, invalid string literal token '{token}'.")]
+    StringLiteral { token: String },
+    #[error("The invalid escape character '{escape}' was specified in a LIKE predicate.")]
+    LikeEscape { escape: String },
     #[error("Syntax error, the query text exceeds {bytes_max} bytes.")]
     TooLong { bytes_max: usize },
     #[error("Syntax error, the query is nested too deeply.")]
@@ -39,7 +47,11 @@ impl SyntaxError {
             SyntaxErrorKind::Unexpected { .. }
             | SyntaxErrorKind::TooLong { .. }
             | SyntaxErrorKind::TooDeep => "SC1001",
-            SyntaxErrorKind::StringLiteral => "SC1010",
+            SyntaxErrorKind::End => "SC1002",
+            SyntaxErrorKind::InvalidToken { .. } => "SC1010",
+            SyntaxErrorKind::Number { .. } => "SC1011",
+            SyntaxErrorKind::StringLiteral { .. } => "SC1012",
+            SyntaxErrorKind::LikeEscape { .. } => "SC2207",
             SyntaxErrorKind::TopCount => "SC2060",
             SyntaxErrorKind::LimitCount => "SC2061",
             SyntaxErrorKind::OffsetCount => "SC2062",

@@ -41,7 +41,7 @@ impl FromSource {
             } => match steps.last() {
                 None => Some(&root.name),
                 Some(PathStep::Name(name)) => Some(name),
-                Some(PathStep::Key(_) | PathStep::Index(_)) => None,
+                Some(PathStep::Key(..) | PathStep::Index(_)) => None,
             },
             FromSource::Value {
                 collection: Collection::Subquery(_),

@@ -8,9 +8,11 @@ macro_rules! keywords {
         }
 
         impl Keyword {
+            /// The keyword of a word in any case, but for `udf`, which only lower case spells.
             pub(crate) fn of(word: &str) -> Option<Keyword> {
                 $(if word.eq_ignore_ascii_case($text) {
-                    return Some(Keyword::$name);
+                    let keyword = Keyword::$name;
+                    return (keyword != Keyword::Udf || word == "udf").then_some(keyword);
                 })*
                 None
             }
@@ -35,20 +37,20 @@ keywords! {
 
 /// Whether `word` can be an identifier without quotation.
 pub(crate) fn is_identifier(word: &str) -> bool {
-    let mut bytes = word.bytes();
-    bytes.next().is_some_and(starts_identifier)
-        && bytes.all(continues_identifier)
+    let mut chars = word.chars();
+    chars.next().is_some_and(starts_identifier)
+        && chars.all(continues_identifier)
         && Keyword::of(word).is_none()
 }
 
-/// Whether an identifier can begin with this byte. Identifiers are ASCII, so bytes suffice.
-pub(crate) fn starts_identifier(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_'
+/// Whether an identifier can begin with this character: a letter of any script within 16 bits.
+pub(crate) fn starts_identifier(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii() && c <= '\u{FFFF}' && c.is_alphabetic()
 }
 
-/// Whether an identifier can continue with this byte.
-pub(crate) fn continues_identifier(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+/// Whether an identifier can continue with this character.
+pub(crate) fn continues_identifier(c: char) -> bool {
+    starts_identifier(c) || c.is_ascii_digit() || !c.is_ascii() && c <= '\u{FFFF}' && c.is_numeric()
 }
 
 #[cfg(test)]
@@ -58,13 +60,15 @@ mod tests {
     #[test]
     fn reserved_words_are_no_identifiers_in_any_case() {
         for text in KEYWORDS {
-            assert!(!is_identifier(text), "{text}");
+            assert!(!is_identifier(text) || *text == "UDF", "{text}");
             assert!(!is_identifier(&text.to_lowercase()), "{text}");
         }
-        for word in ["a", "_1", "LET", "rank", "All", "FIRST", "last", "values"] {
+        for word in [
+            "a", "_1", "LET", "rank", "All", "FIRST", "last", "values", "UDF", "é日", "a²",
+        ] {
             assert!(is_identifier(word), "{word}");
         }
-        for word in ["", "1a", "a-b", "é"] {
+        for word in ["", "1a", "a-b", "²", "😀"] {
             assert!(!is_identifier(word), "{word}");
         }
     }

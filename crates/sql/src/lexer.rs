@@ -35,9 +35,7 @@ struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// Reads the next token.
     fn next(&mut self) -> Token<'a> {
-        if let Err(comment) = self.skip_blank() {
-            return comment;
-        }
+        self.skip_blank();
         let rest = self.rest;
         let Some(&first) = rest.as_bytes().first() else {
             return self.take(0, TokenKind::End);
@@ -45,46 +43,42 @@ impl<'a> Lexer<'a> {
         match first {
             b'\'' | b'"' => self.string(first),
             b'@' => match identifier_length(&rest[1..]) {
-                0 => self.unexpected(1),
+                0 => self.invalid(1),
                 length => self.take(1 + length, TokenKind::Parameter),
             },
             b'0'..=b'9' => self.number(),
             // A number may begin with a dot, but a dot in front of a name is a symbol.
             b'.' if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => self.number(),
-            _ if starts_identifier(first) => {
-                let length = identifier_length(rest);
-                // Keywords are reserved, so a word is a keyword wherever it occurs.
-                let kind =
-                    Keyword::of(&rest[..length]).map_or(TokenKind::Identifier, TokenKind::Keyword);
-                self.take(length, kind)
-            }
+            b'_' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => self.word(),
             _ => match Symbol::at_start(rest) {
                 Some((symbol, length)) => self.take(length, TokenKind::Symbol(symbol)),
-                None => self.unexpected(rest.chars().next().map_or(0, char::len_utf8)),
+                None => self.invalid(1),
             },
         }
     }
 
-    /// Skips white space and comments. An unterminated block comment is an error.
-    fn skip_blank(&mut self) -> Result<(), Token<'a>> {
+    /// Reads a name or a reserved word.
+    fn word(&mut self) -> Token<'a> {
+        let rest = self.rest;
+        let length = identifier_length(rest);
+        if length == 0 {
+            return self.invalid(rest.chars().next().map_or(0, char::len_utf8));
+        }
+        // Keywords are reserved, so a word is a keyword wherever it occurs.
+        let kind = Keyword::of(&rest[..length]).map_or(TokenKind::Identifier, TokenKind::Keyword);
+        self.take(length, kind)
+    }
+
+    /// Skips white space and comments, which begin with `--` and end with their line.
+    fn skip_blank(&mut self) {
         loop {
-            let blank = self
-                .rest
-                .bytes()
-                .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-                .count();
+            let blank = self.rest.find(|c| !is_blank(c)).unwrap_or(self.rest.len());
             self.advance(blank);
-            if self.rest.starts_with("--") {
-                let line = self.rest.find('\n').unwrap_or(self.rest.len());
-                self.advance(line);
-            } else if self.rest.starts_with("/*") {
-                let Some(length) = self.rest[2..].find("*/") else {
-                    return Err(self.unexpected(2));
-                };
-                self.advance(length + 4);
-            } else {
-                return Ok(());
+            if !self.rest.starts_with("--") {
+                return;
             }
+            let line = self.rest.find('\n').unwrap_or(self.rest.len());
+            self.advance(line);
         }
     }
 
@@ -92,18 +86,22 @@ impl<'a> Lexer<'a> {
     /// with an alias.
     fn number(&mut self) -> Token<'a> {
         let length = number::length(self.rest);
-        let word = self.rest[length..]
-            .bytes()
-            .take_while(|byte| continues_identifier(*byte))
-            .count();
-        if length == 0 || word > 0 {
-            return self.unexpected(length + word);
-        }
-        self.take(length, TokenKind::Number)
+        let rest = &self.rest[length..];
+        let word = rest
+            .find(|c| !continues_identifier(c))
+            .unwrap_or(rest.len());
+        let kind = if word > 0 || !number::is_complete(&self.rest[..length]) {
+            TokenKind::Invalid(SyntaxErrorKind::Number {
+                token: self.rest[..length + word].to_owned(),
+            })
+        } else {
+            TokenKind::Number
+        };
+        self.take(length + word, kind)
     }
 
-    /// Reads a string literal and resolves its escapes. An invalid escape makes the rest of the
-    /// text one invalid token.
+    /// Reads a string literal and resolves its escapes. An escape by a code that is no hexadecimal
+    /// number makes the text up to there one invalid token.
     fn string(&mut self, quote: u8) -> Token<'a> {
         let mut value = String::new();
         let mut chars = self.rest.char_indices().skip(1);
@@ -113,30 +111,36 @@ impl<'a> Lexer<'a> {
                     return self.take(index + 1, TokenKind::String(value));
                 }
                 '\\' => match escape(&self.rest[index + 1..]) {
-                    Some((resolved, length)) => {
+                    Ok((resolved, length)) => {
                         value.push(resolved);
-                        // Escapes are ASCII, so their bytes and characters are equal in number.
+                        // A code is ASCII, and any other escape is a single character.
                         for _ in 0..length {
                             chars.next();
                         }
                     }
-                    None => break,
+                    Err(length) => return self.invalid_string(index + 1 + length),
                 },
                 _ => value.push(c),
             }
         }
+        self.invalid_string(self.rest.len())
+    }
+
+    /// The beginning of a string literal that cannot be read further.
+    fn invalid_string(&mut self, length: usize) -> Token<'a> {
+        let token = self.rest[..length].to_owned();
         self.take(
-            self.rest.len(),
-            TokenKind::Invalid(SyntaxErrorKind::StringLiteral),
+            length,
+            TokenKind::Invalid(SyntaxErrorKind::StringLiteral { token }),
         )
     }
 
     /// A token that no production accepts.
-    fn unexpected(&mut self, length: usize) -> Token<'a> {
+    fn invalid(&mut self, length: usize) -> Token<'a> {
         let token = self.rest[..length].to_owned();
         self.take(
             length,
-            TokenKind::Invalid(SyntaxErrorKind::Unexpected { token }),
+            TokenKind::Invalid(SyntaxErrorKind::InvalidToken { token }),
         )
     }
 
@@ -163,56 +167,70 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// Whether a character separates tokens: the white space of the service, which has one character
+/// more than Unicode.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{180E}'
+}
+
 /// The bytes of the identifier at the beginning of `text`; zero without one.
 fn identifier_length(text: &str) -> usize {
-    if !text.bytes().next().is_some_and(starts_identifier) {
+    if !text.starts_with(starts_identifier) {
         return 0;
     }
-    text.bytes()
-        .take_while(|byte| continues_identifier(*byte))
-        .count()
+    text.find(|c| !continues_identifier(c))
+        .unwrap_or(text.len())
 }
 
-/// The character of an escape, and the number of bytes behind the backslash.
-fn escape(text: &str) -> Option<(char, usize)> {
-    let resolved = match text.as_bytes().first()? {
-        b'\'' => '\'',
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{C}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => return unicode_escape(text),
-        _ => return None,
+/// The character of an escape, and the number of characters behind the backslash. An error is the
+/// number of bytes up to the first one that cannot be read.
+fn escape(text: &str) -> Result<(char, usize), usize> {
+    let Some(first) = text.chars().next() else {
+        return Err(0);
     };
-    Some((resolved, 1))
+    let resolved = match first {
+        'b' => '\u{8}',
+        'f' => '\u{C}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return unicode_escape(text),
+        // Any other character stands for itself.
+        other => other,
+    };
+    Ok((resolved, 1))
 }
 
-/// Resolves `uXXXX`, or a surrogate pair of two escapes.
-fn unicode_escape(text: &str) -> Option<(char, usize)> {
-    let high = hex_unit(text.get(1..5)?)?;
+/// Resolves `uXXXX`, or a surrogate pair of two escapes. A single surrogate is no character.
+fn unicode_escape(text: &str) -> Result<(char, usize), usize> {
+    let high = hex_unit(&text[1..]).map_err(|length| 1 + length)?;
     if let Some(c) = char::from_u32(high) {
-        // A single surrogate is no character, so its other half must follow.
-        return Some((c, 5));
+        return Ok((c, 5));
     }
-    let low = hex_unit(text.get(5..11)?.strip_prefix("\\u")?)?;
-    if !(0xD800..0xDC00).contains(&high) || !(0xDC00..0xE000).contains(&low) {
-        return None;
-    }
-    let c = char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00))?;
-    Some((c, 11))
+    let low = text[5..]
+        .strip_prefix("\\u")
+        .and_then(|rest| hex_unit(rest).ok())
+        .filter(|low| (0xDC00..0xE000).contains(low) && high < 0xDC00);
+    Ok(match low {
+        Some(low) => (
+            char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+                .unwrap_or(char::REPLACEMENT_CHARACTER),
+            11,
+        ),
+        None => (char::REPLACEMENT_CHARACTER, 5),
+    })
 }
 
-/// Reads four hexadecimal digits. The digits are checked first, because the number parser also
-/// accepts a sign.
-fn hex_unit(digits: &str) -> Option<u32> {
-    let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    all_hex
-        .then(|| u32::from_str_radix(digits, 16).ok())
-        .flatten()
+/// Reads four hexadecimal digits. An error is the number of bytes up to and with the first
+/// character that is none.
+fn hex_unit(text: &str) -> Result<u32, usize> {
+    let mut unit = 0;
+    let mut length = 0;
+    for c in text.chars().take(4) {
+        length += c.len_utf8();
+        unit = unit * 16 + c.to_digit(16).ok_or(length)?;
+    }
+    if length < 4 { Err(length) } else { Ok(unit) }
 }
 
 #[cfg(test)]
@@ -234,7 +252,14 @@ mod tests {
                 "a>>>b>>c>=d",
                 vec!["a", ">>>", "b", ">>", "c", ">=", "d", ""],
             ),
-            ("a -- b\n c /* d */ e", vec!["a", "c", "e", ""]),
+            ("a -- b\n c", vec!["a", "c", ""]),
+            ("a /* b", vec!["a", "/", "*", "b", ""]),
+            ("a\u{A0}b\u{3000}\u{180E}c\u{B}", vec!["a", "b", "c", ""]),
+            ("é日 @é ²", vec!["é日", "@é", "²", ""]),
+            (
+                "1.5.5 1..5 .5.a",
+                vec!["1.5", ".5", "1.", ".5", ".5", ".", "a", ""],
+            ),
             ("@p1<>.5", vec!["@p1", "<>", ".5", ""]),
             ("a ??b", vec!["a", "??", "b", ""]),
         ] {
@@ -249,6 +274,8 @@ mod tests {
             (r#""it's""#, "it's"),
             (r"'\'\\\/\b\f\n\r\t'", "'\\/\u{8}\u{C}\n\r\t"),
             (r"'\u00e9\ud83d\ude00'", "é😀"),
+            (r"'a\qb\é'", "aqbé"),
+            (r"'\ud83d\ud83dx'", "\u{FFFD}\u{FFFD}x"),
             ("'\t\r\n\0\u{1F}'", "\t\r\n\0\u{1F}"),
         ] {
             assert_eq!(
@@ -265,16 +292,18 @@ mod tests {
             ("a # b", "#"),
             ("$1", "$"),
             ("12a", "12a"),
-            ("007", "007"),
+            ("01F", "01F"),
+            ("1e+ 2", "1e+"),
+            ("1.a", "1.a"),
             ("0.E", "0.E"),
             ("@", "@"),
             ("@1", "@"),
-            ("/* a", "/*"),
             ("'a", "'a"),
-            (r"'\x'", r"'\x'"),
-            (r"'\ud800'", r"'\ud800'"),
-            (r"'\u+123'", r"'\u+123'"),
-            ("é", "é"),
+            ("'a\\", "'a\\"),
+            (r"'\u12' x", r"'\u12'"),
+            (r"'\u+123'", r"'\u+"),
+            ("😀", "😀"),
+            ("a!b", "!"),
         ] {
             let tokens = tokenize(text);
             let invalid = &tokens[tokens.len() - 2];

@@ -19,4 +19,4 @@ pub use ast::Query;
 pub use error::{SyntaxError, SyntaxErrorKind};
 pub use keyword::KEYWORDS;
 pub use parser::{HEIGHT_MAX, TEXT_BYTES_MAX, parse, parse_bounded, parse_filter};
-pub use span::Span;
+pub use span::{Span, Spans};

@@ -2,19 +2,14 @@
 
 use orrery_json::Number;
 
-/// The bytes at the beginning of `text` that form a number: digits without leading zeros, a
-/// fraction, an exponent, or `0x` with hexadecimal digits. Zero without a number.
+/// The bytes at the beginning of `text` that form a number: digits, a fraction, an exponent, or
+/// `0x` with hexadecimal digits. The last two may lack their digits, see [`is_complete`].
 pub(crate) fn length(text: &str) -> usize {
     let bytes = text.as_bytes();
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        let digits = run(hex.as_bytes(), u8::is_ascii_hexdigit);
-        return if digits > 0 { 2 + digits } else { 0 };
+        return 2 + run(hex.as_bytes(), u8::is_ascii_hexdigit);
     }
     let whole = run(bytes, u8::is_ascii_digit);
-    // The grammar permits no leading zeros.
-    if whole > 1 && bytes[0] == b'0' {
-        return 0;
-    }
     let mut end = whole;
     if bytes.get(end) == Some(&b'.') {
         let fraction = run(&bytes[end + 1..], u8::is_ascii_digit);
@@ -25,13 +20,15 @@ pub(crate) fn length(text: &str) -> usize {
     }
     if end > 0 && matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let digits = run(&bytes[end + 1 + sign..], u8::is_ascii_digit);
-        // Without digits the letter is not an exponent, and the caller refuses the word.
-        if digits > 0 {
-            end += 1 + sign + digits;
-        }
+        end += 1 + sign + run(&bytes[end + 1 + sign..], u8::is_ascii_digit);
     }
     end
+}
+
+/// Whether a text measured by [`length`] ends with a digit or a dot, and not with `0x` or `1e+`.
+pub(crate) fn is_complete(text: &str) -> bool {
+    let is_hex = text.starts_with("0x") || text.starts_with("0X");
+    text.ends_with(|c: char| c.is_ascii_digit() || c == '.' || is_hex && c.is_ascii_hexdigit())
 }
 
 /// The value of a text measured by [`length`]; `None` if no finite double can hold it.
@@ -72,12 +69,28 @@ mod tests {
             ("1e-7", 4),
             ("0xFF", 4),
             (".", 0),
-            ("007", 0),
-            ("0x", 0),
-            ("0.E", 2),
-            ("1e", 1),
+            ("007", 3),
+            ("0x", 2),
+            ("0.E", 3),
+            ("1e", 2),
+            ("1e+", 3),
         ] {
             assert_eq!(length(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_without_their_digits_are_incomplete() {
+        for (text, expected) in [
+            ("1", true),
+            ("1.", true),
+            ("0xF", true),
+            ("1e2", true),
+            ("0x", false),
+            ("1e", false),
+            ("1e-", false),
+        ] {
+            assert_eq!(is_complete(text), expected, "{text}");
         }
     }
 

@@ -3,10 +3,10 @@
 use orrery_json::Number;
 use orrery_sql::ast::{
     BinaryOp, Call, Collection, Expr, FromSource, Identifier, Literal, LogicalOp, OffsetLimit,
-    OrderBy, OrderItem, PathStep, Projection, Property, Query, RowCount, Select, SelectItem,
+    OrderBy, OrderItem, PathStep, Projection, Property, Query, Quote, RowCount, Select, SelectItem,
     SortDirection, SubqueryKind, UnaryOp,
 };
-use orrery_sql::{Span, parse};
+use orrery_sql::{Span, Spans, parse};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -36,8 +36,8 @@ fn canonical_forms() {
             "SELECT VALUE (LET x = (1 + 2) IN x)",
         ),
         (
-            "select value UDF.f(Left('a', 1))",
-            "SELECT VALUE udf.f(Left(\"a\", 1))",
+            "select value udf.f(Left('a', 1))",
+            "SELECT VALUE udf.f(LEFT(\"a\", 1))",
         ),
         (
             "select value c.rank from c order by rank",
@@ -171,11 +171,17 @@ fn expression() -> impl Strategy<Value = Expr> + Clone {
     leaf.prop_recursive(4, 24, 3, |inner| {
         let boxed = inner.clone().prop_map(Box::new).boxed();
         prop_oneof![
-            (boxed.clone(), name()).prop_map(|(object, name)| Expr::Member { object, name }),
+            (boxed.clone(), name()).prop_map(|(object, name)| Expr::Member {
+                object,
+                name,
+                name_span: Span::default(),
+            }),
             (boxed.clone(), boxed.clone()).prop_map(|(object, index)| Expr::Index {
                 object,
                 index,
                 span: Span::default(),
+                index_span: Span::default(),
+                quote: Quote::default(),
             }),
             (unary_op(), boxed.clone()).prop_map(|(op, operand)| Expr::Unary { op, operand }),
             (binary_op(), boxed.clone(), boxed.clone())
@@ -224,6 +230,7 @@ fn expression() -> impl Strategy<Value = Expr> + Clone {
                         udf,
                         name,
                         arguments,
+                        argument_spans: Spans::default(),
                         span: Span::default(),
                     })
                 }
@@ -249,7 +256,11 @@ fn logical((op, terms): (LogicalOp, Vec<Expr>)) -> Expr {
 }
 
 fn object(properties: Vec<(String, Expr)>) -> Expr {
-    let property = |(name, value)| Property { name, value };
+    let property = |(name, value)| Property {
+        name,
+        name_span: Span::default(),
+        value,
+    };
     Expr::Object(properties.into_iter().map(property).collect())
 }
 
@@ -298,8 +309,11 @@ fn count() -> impl Strategy<Value = RowCount> {
 }
 
 fn query(expr: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<Value = Query> {
-    let item =
-        (expr.clone(), option::of(".{1,4}")).prop_map(|(expr, alias)| SelectItem { expr, alias });
+    let item = (expr.clone(), option::of(".{1,4}")).prop_map(|(expr, alias)| SelectItem {
+        expr,
+        alias,
+        alias_span: Span::default(),
+    });
     let projection = prop_oneof![
         Just(Projection::Star(Span::default())),
         expr.clone().prop_map(Projection::Value),
@@ -332,6 +346,7 @@ fn query(expr: impl Strategy<Value = Expr> + Clone + 'static) -> impl Strategy<V
                 group_by,
                 order_by,
                 offset_limit,
+                spans: Box::default(),
             },
         )
         .boxed()
@@ -347,7 +362,7 @@ fn direction() -> impl Strategy<Value = Option<SortDirection>> {
 fn source() -> impl Strategy<Value = FromSource> {
     let step = prop_oneof![
         name().prop_map(PathStep::Name),
-        ".{0,4}".prop_map(PathStep::Key),
+        ".{0,4}".prop_map(|key| PathStep::Key(key, Quote::Double)),
         any::<u64>().prop_map(PathStep::Index),
     ];
     let collection = (identifier(), vec(step, 0..3))

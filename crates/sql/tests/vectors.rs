@@ -57,6 +57,11 @@ fn parser_vectors() {
             assert_eq!(parsed.is_ok(), input == ALIASED, "{input}");
             continue;
         }
+        // The client library's grammar permits several scores, the service only one.
+        if suite == "OrderByClause.MultiOrderByRank" {
+            assert!(parsed.is_err(), "{input}");
+            continue;
+        }
         let query = parsed.unwrap_or_else(|error| panic!("{input}: {error}"));
         assert_survives_printing(&query);
         let mut printed = folded(&query.to_string());
@@ -174,14 +179,8 @@ fn plan_vectors() {
         let printed = parse(&rewritten).unwrap_or_else(|error| panic!("{rewritten}: {error}"));
         // A bare `true` in place of the placeholder loses its parentheses.
         let rewritten = rewritten.replace("(true)", "true");
-        // The service prints seventeen digits; Orrery prints the shortest text that reads back the
-        // same.
-        if !OTHER_DIGITS.iter().any(|digits| rewritten.contains(digits)) {
-            assert_eq!(printed.to_string(), rewritten);
-        }
+        assert_eq!(printed.to_string(), rewritten);
         rewritten_count += 1;
     }
     assert!(rewritten_count > 100, "{rewritten_count}");
 }
-
-const OTHER_DIGITS: &[&str] = &["-0.0056763873435556889"];

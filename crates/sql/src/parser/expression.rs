@@ -19,6 +19,7 @@ use super::{Parser, Result};
 use crate::ast::{BinaryOp, Expr, LogicalOp, UnaryOp};
 use crate::keyword::Keyword;
 use crate::token::{Symbol, TokenKind};
+use crate::{SyntaxError, SyntaxErrorKind};
 
 impl Parser<'_> {
     /// Parses an expression one nesting level deeper.
@@ -201,21 +202,30 @@ impl Parser<'_> {
                 negated,
             }));
         }
+        // Nothing else follows a `NOT` behind an operand.
+        if negated {
+            self.advance();
+            return self.refuse();
+        }
         Ok(left)
     }
 
-    /// Parses `ESCAPE 'x'`: a single character other than the backslash.
+    /// Parses `ESCAPE 'x'`: a single character.
     fn escape(&mut self) -> Result<Option<char>> {
         if !self.eat_keyword(Keyword::Escape) {
             return Ok(None);
         }
-        // The error refers to the literal, which is consumed before it is checked.
-        let refusal = self.unexpected();
-        let text = self.eat_string().unwrap_or_default();
-        let mut chars = text.chars();
+        let span = self.peek().span;
+        let Some(escape) = self.eat_string() else {
+            return self.refuse();
+        };
+        let mut chars = escape.chars();
         match (chars.next(), chars.next()) {
-            (Some(escape), None) if escape != '\\' => Ok(Some(escape)),
-            _ => Err(Box::new(refusal)),
+            (Some(escape), None) => Ok(Some(escape)),
+            _ => Err(Box::new(SyntaxError {
+                kind: SyntaxErrorKind::LikeEscape { escape },
+                span,
+            })),
         }
     }
 

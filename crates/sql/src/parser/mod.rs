@@ -112,6 +112,21 @@ impl<'a> Parser<'a> {
         &self.tokens[(self.position + ahead).min(last)]
     }
 
+    /// The span from a position to the end of the last consumed token.
+    fn span_from(&self, start: usize) -> Span {
+        Span {
+            start,
+            end: self.tokens[self.position.saturating_sub(1)].span.end,
+        }
+    }
+
+    /// Runs `parse`, and tells the span of what it has consumed.
+    fn spanned<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<(T, Span)> {
+        let start = self.peek().span.start;
+        let parsed = parse(self)?;
+        Ok((parsed, self.span_from(start)))
+    }
+
     /// Moves to the next token. The end token is never passed, so every `peek` finds a token.
     fn advance(&mut self) {
         self.position = (self.position + 1).min(self.tokens.len() - 1);
@@ -207,9 +222,7 @@ impl<'a> Parser<'a> {
         let token = self.peek();
         let kind = match &token.kind {
             TokenKind::Invalid(kind) => kind.clone(),
-            TokenKind::End => SyntaxErrorKind::Unexpected {
-                token: "<EOF>".to_owned(),
-            },
+            TokenKind::End => SyntaxErrorKind::End,
             _ => SyntaxErrorKind::Unexpected {
                 token: token.text.to_owned(),
             },

@@ -3,10 +3,10 @@
 use orrery_json::Number;
 
 use super::{Parser, Result};
-use crate::ast::{Call, Expr, Literal, Property, SubqueryKind};
+use crate::ast::{Call, Expr, Identifier, Literal, Property, Quote, SubqueryKind};
 use crate::keyword::Keyword;
 use crate::token::{Symbol, TokenKind};
-use crate::{Span, number};
+use crate::{SyntaxError, SyntaxErrorKind, number};
 
 impl Parser<'_> {
     /// Parses `.name` and `[index]` behind `object`, whose first token is at the position `first`.
@@ -15,21 +15,25 @@ impl Parser<'_> {
             // The index expression overwrites `height`, so the object's height is kept here.
             let height = self.height;
             if self.eat(Symbol::Dot) {
-                let name = self.identifier()?.name;
+                let Identifier { name, span } = self.identifier()?;
                 self.add_level(0)?;
-                object = Box::new(Expr::Member { object, name });
+                object = Box::new(Expr::Member {
+                    object,
+                    name,
+                    name_span: span,
+                });
             } else if self.eat(Symbol::BracketOpen) {
+                let quote = Quote::of(self.peek().text);
+                let index_span = self.peek().span;
                 let index = self.expression()?;
                 self.expect(Symbol::BracketClose)?;
                 self.add_level(height)?;
-                let span = Span {
-                    start: self.tokens[first].span.start,
-                    end: self.tokens[self.position - 1].span.end,
-                };
                 object = Box::new(Expr::Index {
                     object,
                     index,
-                    span,
+                    span: self.span_from(self.tokens[first].span.start),
+                    index_span,
+                    quote,
                 });
             } else {
                 return Ok(object);
@@ -62,7 +66,16 @@ impl Parser<'_> {
 
     /// Parses a number literal; a number beyond the finite doubles is an error.
     fn number(&mut self, negative: bool) -> Result<Box<Expr>> {
-        let value = number::value(self.peek().text, negative).ok_or_else(|| self.unexpected())?;
+        let token = self.peek();
+        let value = number::value(token.text, negative).ok_or_else(|| {
+            let kind = SyntaxErrorKind::Number {
+                token: token.text.to_owned(),
+            };
+            Box::new(SyntaxError {
+                kind,
+                span: token.span,
+            })
+        })?;
         self.advance();
         Ok(Box::new(Expr::Literal(Literal::Number(value))))
     }
@@ -83,8 +96,12 @@ impl Parser<'_> {
                 return self.subquery(SubqueryKind::Array);
             }
             // `LEFT` and `RIGHT` are reserved and also names of functions.
-            Keyword::Left | Keyword::Right if self.at_ahead(1, Symbol::ParenOpen) => {
-                return self.call(false);
+            Keyword::Left | Keyword::Right => {
+                if self.at_ahead(1, Symbol::ParenOpen) {
+                    return self.call(false);
+                }
+                self.advance();
+                return self.refuse();
             }
             Keyword::Udf => {
                 self.advance();
@@ -127,6 +144,8 @@ impl Parser<'_> {
     }
 
     /// Parses `name(argument, ...)` with the present token as the name, whatever its kind.
+    ///
+    /// A query as the argument needs parentheses of its own: it is read, and what follows refused.
     pub(super) fn call(&mut self, udf: bool) -> Result<Box<Expr>> {
         let name = if udf {
             self.identifier()?
@@ -134,16 +153,23 @@ impl Parser<'_> {
             self.take_name()
         };
         self.expect(Symbol::ParenOpen)?;
-        let arguments = self.list_until(Symbol::ParenClose, Self::element)?;
+        if self.at_keyword(Keyword::Select) {
+            self.query()?;
+            return self.refuse();
+        }
+        let mut argument_spans = Vec::new();
+        let arguments = self.list_until(Symbol::ParenClose, |parser| {
+            let (argument, span) = parser.spanned(Self::element)?;
+            argument_spans.push(span);
+            Ok(argument)
+        })?;
         self.add_level(0)?;
-        let span = Span {
-            start: name.span.start,
-            end: self.tokens[self.position - 1].span.end,
-        };
+        let span = self.span_from(name.span.start);
         Ok(Box::new(Expr::Call(Call {
             udf,
             name,
             arguments,
+            argument_spans: argument_spans.into(),
             span,
         })))
     }
@@ -216,6 +242,7 @@ impl Parser<'_> {
 
     /// Parses a property of an object; its name may be a string or an identifier.
     fn property(&mut self) -> Result<Property> {
+        let name_span = self.peek().span;
         let name = match self.eat_string() {
             Some(name) => name,
             None => self.identifier()?.name,
@@ -223,6 +250,7 @@ impl Parser<'_> {
         self.expect(Symbol::Colon)?;
         Ok(Property {
             name,
+            name_span,
             value: self.element()?,
         })
     }

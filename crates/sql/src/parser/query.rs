@@ -3,11 +3,11 @@
 use super::{Parser, QUERY_DEPTH_MAX, Result};
 use crate::ast::{
     Collection, Expr, FromSource, OffsetLimit, OrderBy, OrderItem, PathStep, Projection, Query,
-    RowCount, Select, SelectItem, SortDirection,
+    QuerySpans, Quote, RowCount, Select, SelectItem, SortDirection,
 };
 use crate::keyword::Keyword;
 use crate::token::{Symbol, TokenKind};
-use crate::{Span, SyntaxError, SyntaxErrorKind};
+use crate::{Span, SyntaxError, SyntaxErrorKind, number};
 
 impl Parser<'_> {
     /// Parses a query or subquery.
@@ -24,31 +24,41 @@ impl Parser<'_> {
     /// Parses the clauses in their fixed order. The height of the query is that of its highest
     /// clause.
     fn query_here(&mut self) -> Result<Query> {
+        let start = self.peek().span.start;
         let mut height = 0;
-        let select = self.select()?;
+        let mut spans = Box::<QuerySpans>::default();
+        let select = self.select(&mut spans)?;
         height = height.max(self.height);
-        let from = self
-            .clause(Keyword::From, &mut height, Self::sources)?
-            .unwrap_or_default();
-        let filter = self.clause(Keyword::Where, &mut height, Self::element)?;
-        let group_by = self.clause(Keyword::Group, &mut height, Self::group_by)?;
-        let order_by = self.clause(Keyword::Order, &mut height, Self::order_by)?;
-        let offset_limit = self.clause(Keyword::Offset, &mut height, Self::offset_limit)?;
+        let from = self.clause(Keyword::From, &mut height, Self::sources)?.0;
+        let filter = self.clause(Keyword::Where, &mut height, Self::element)?.0;
+        let (group_by, group_span) = self.clause(Keyword::Group, &mut height, Self::group_by)?;
+        let (order_by, order_span) = self.clause(Keyword::Order, &mut height, Self::order_by)?;
+        let (offset_limit, offset_span) =
+            self.clause(Keyword::Offset, &mut height, Self::offset_limit)?;
         self.add_level(height)?;
+        let (from, sources) = from.unwrap_or_default();
+        let (group_by, group_keys) = group_by.unwrap_or_default();
+        spans.query = self.span_from(start);
+        spans.sources = sources.into();
+        spans.group_by = group_span;
+        spans.group_keys = Vec::into(group_keys);
+        spans.order_by = order_span;
+        spans.offset_limit = offset_span;
         Ok(Query {
             select,
             from,
             filter,
-            group_by: group_by.unwrap_or_default(),
+            group_by,
             order_by,
             offset_limit,
+            spans,
         })
     }
 
     /// Parses `FROM c WHERE ...` without a `SELECT`.
     pub(super) fn filter(&mut self) -> Result<Query> {
         self.expect_keyword(Keyword::From)?;
-        let from = self.sources()?;
+        let (from, sources) = self.sources()?;
         self.expect_keyword(Keyword::Where)?;
         let filter = Some(self.element()?);
         Ok(Query {
@@ -62,33 +72,41 @@ impl Parser<'_> {
             group_by: Vec::new(),
             order_by: None,
             offset_limit: None,
+            spans: Box::new(QuerySpans {
+                sources: sources.into(),
+                ..QuerySpans::default()
+            }),
         })
     }
 
-    /// Parses the clause that `keyword` opens, if it follows.
+    /// Parses the clause that `keyword` opens, if it follows, and tells its span.
     fn clause<T>(
         &mut self,
         keyword: Keyword,
         height: &mut usize,
         parse: fn(&mut Self) -> Result<T>,
-    ) -> Result<Option<T>> {
+    ) -> Result<(Option<T>, Span)> {
+        let start = self.peek().span.start;
         if !self.eat_keyword(keyword) {
-            return Ok(None);
+            return Ok((None, Span::default()));
         }
         let parsed = parse(self)?;
         *height = (*height).max(self.height);
-        Ok(Some(parsed))
+        Ok((Some(parsed), self.span_from(start)))
     }
 
     /// Parses `SELECT` with its modifiers and its list.
-    fn select(&mut self) -> Result<Select> {
+    fn select(&mut self, spans: &mut QuerySpans) -> Result<Select> {
+        let start = self.peek().span.start;
         self.expect_keyword(Keyword::Select)?;
         let distinct = self.eat_keyword(Keyword::Distinct);
+        let at_top = self.peek().span.start;
         let top = if self.eat_keyword(Keyword::Top) {
-            Some(self.count(&SyntaxErrorKind::TopCount)?)
+            Some(self.top_count()?)
         } else {
             None
         };
+        spans.top = self.span_from(at_top);
         self.height = 0;
         let star = self.peek().span;
         let projection = if self.eat(Symbol::Star) {
@@ -98,6 +116,7 @@ impl Parser<'_> {
         } else {
             Projection::Items(self.list(Self::select_item)?)
         };
+        spans.select = self.span_from(start);
         Ok(Select {
             distinct,
             top,
@@ -109,6 +128,7 @@ impl Parser<'_> {
     fn select_item(&mut self) -> Result<SelectItem> {
         let expr = self.element()?;
         let required = self.eat_keyword(Keyword::As);
+        let alias_span = self.peek().span;
         let alias = match self.eat_string() {
             Some(text) => Some(text),
             None if required || self.peek().kind == TokenKind::Identifier => {
@@ -116,19 +136,28 @@ impl Parser<'_> {
             }
             None => None,
         };
-        Ok(SelectItem { expr, alias })
+        Ok(SelectItem {
+            expr,
+            alias,
+            alias_span,
+        })
     }
 
     /// Parses the source of `FROM` and those of all `JOIN` clauses.
-    fn sources(&mut self) -> Result<Vec<FromSource>> {
-        let mut sources = vec![self.source()?];
-        let mut height = self.height;
-        while self.eat_keyword(Keyword::Join) {
-            sources.push(self.source()?);
+    fn sources(&mut self) -> Result<(Vec<FromSource>, Vec<Span>)> {
+        let (mut sources, mut spans) = (Vec::with_capacity(1), Vec::with_capacity(1));
+        let mut height = 0;
+        loop {
+            let (source, span) = self.spanned(Self::source)?;
+            sources.push(source);
+            spans.push(span);
             height = height.max(self.height);
+            if !self.eat_keyword(Keyword::Join) {
+                break;
+            }
         }
         self.height = height;
-        Ok(sources)
+        Ok((sources, spans))
     }
 
     /// Parses one source, with its alias in front of `IN` or behind the collection.
@@ -177,8 +206,9 @@ impl Parser<'_> {
 
     /// Parses the key or index inside of brackets; a path in a source permits no other expression.
     fn bracket_step(&mut self) -> Result<PathStep> {
+        let quote = Quote::of(self.peek().text);
         if let Some(key) = self.eat_string() {
-            return Ok(PathStep::Key(key));
+            return Ok(PathStep::Key(key, quote));
         }
         let index = match self.peek().kind {
             TokenKind::Number => self.peek().text.parse().map_err(|_| self.unexpected())?,
@@ -188,20 +218,27 @@ impl Parser<'_> {
         Ok(PathStep::Index(index))
     }
 
-    fn group_by(&mut self) -> Result<Vec<Expr>> {
+    /// Parses the keys of `GROUP BY`.
+    fn group_by(&mut self) -> Result<(Vec<Expr>, Vec<Span>)> {
         self.expect_keyword(Keyword::By)?;
-        self.list(Self::element)
+        let keys = self.list(|parser| parser.spanned(Self::element))?;
+        Ok(keys.into_iter().unzip())
     }
 
     /// Parses the items of `ORDER BY` or of `ORDER BY RANK`.
     fn order_by(&mut self) -> Result<OrderBy> {
         self.expect_keyword(Keyword::By)?;
-        // `RANK` can also be a column name. Only a following identifier makes it the ranking
-        // clause.
-        let rank = self.at_word("RANK") && self.peek_at(1).kind == TokenKind::Identifier;
+        // `RANK` can also be a column name. Only the name of a function behind it makes it the
+        // ranking clause.
+        let rank = self.at_word("RANK")
+            && matches!(
+                self.peek_at(1).kind,
+                TokenKind::Identifier
+                    | TokenKind::Keyword(Keyword::Left | Keyword::Right | Keyword::Udf)
+            );
         if rank {
             self.advance();
-            return Ok(OrderBy::Rank(self.list(Self::rank_item)?));
+            return Ok(OrderBy::Rank(self.rank_item()?));
         }
         Ok(OrderBy::Items(self.list(Self::order_item)?))
     }
@@ -214,12 +251,13 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses an item of `ORDER BY RANK`, which must be a call.
+    /// Parses the only item of `ORDER BY RANK`, which must be a call.
     fn rank_item(&mut self) -> Result<OrderItem> {
-        if self.peek().kind != TokenKind::Identifier || !self.at_ahead(1, Symbol::ParenOpen) {
-            return self.refuse();
+        let is_udf = self.eat_keyword(Keyword::Udf);
+        if is_udf {
+            self.expect(Symbol::Dot)?;
         }
-        let expr = *self.call(false)?;
+        let expr = *self.call(is_udf)?;
         Ok(OrderItem {
             expr,
             direction: self.direction(),
@@ -238,25 +276,48 @@ impl Parser<'_> {
 
     /// Parses `OFFSET n LIMIT m`. Row counts are no expressions, so they have no height.
     fn offset_limit(&mut self) -> Result<OffsetLimit> {
-        let offset = self.count(&SyntaxErrorKind::OffsetCount)?;
+        let offset = self.row_count(&SyntaxErrorKind::OffsetCount)?;
         self.expect_keyword(Keyword::Limit)?;
-        let limit = self.count(&SyntaxErrorKind::LimitCount)?;
+        let limit = self.row_count(&SyntaxErrorKind::LimitCount)?;
         self.height = 0;
         Ok(OffsetLimit { offset, limit })
     }
 
-    /// Parses a row count: a parameter or an unsigned integer of 32 bits.
-    fn count(&mut self, refusal: &SyntaxErrorKind) -> Result<RowCount> {
+    /// Parses the count of `TOP`: a parameter, or a number of any form with an integer value.
+    fn top_count(&mut self) -> Result<RowCount> {
+        self.count(&SyntaxErrorKind::TopCount, |text| {
+            number::value(text, false)?.as_i64()
+        })
+    }
+
+    /// Parses the count of `OFFSET` or `LIMIT`: a parameter, or digits.
+    fn row_count(&mut self, refusal: &SyntaxErrorKind) -> Result<RowCount> {
+        let token = self.peek();
+        if token.kind == TokenKind::Number && !token.text.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return self.refuse();
+        }
+        self.count(refusal, |text| text.parse().ok())
+    }
+
+    /// Parses a row count of 32 bits.
+    fn count(
+        &mut self,
+        refusal: &SyntaxErrorKind,
+        value: fn(&str) -> Option<i64>,
+    ) -> Result<RowCount> {
         let token = self.peek();
         match token.kind {
             TokenKind::Parameter => Ok(RowCount::Parameter(self.take_name())),
             TokenKind::Number => {
-                let count = token.text.parse().map_err(|_| {
-                    Box::new(SyntaxError {
-                        kind: refusal.clone(),
-                        span: token.span,
-                    })
-                })?;
+                let count = value(token.text)
+                    .and_then(|count| u32::try_from(count).ok())
+                    .ok_or_else(|| {
+                        Box::new(SyntaxError {
+                            kind: refusal.clone(),
+                            span: token.span,
+                        })
+                    })?;
                 self.advance();
                 Ok(RowCount::Literal(count))
             }

@@ -6,6 +6,7 @@ use orrery_json::Number;
 
 use super::{Indent, list, string, subquery};
 use crate::ast::{BinaryOp, Expr, Literal, LogicalOp, SubqueryKind, UnaryOp};
+use crate::keyword::Keyword;
 
 /// Prints an expression with parentheses around every operator, so that the text needs no
 /// precedence.
@@ -14,7 +15,7 @@ pub(super) fn write(expr: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::
     match expr {
         Expr::Literal(value) => literal(value, f),
         Expr::Parameter(name) | Expr::Identifier(name) => f.write_str(&name.name),
-        Expr::Member { object, name } => {
+        Expr::Member { object, name, .. } => {
             accessed(object, indent, f)?;
             write!(f, ".{name}")
         }
@@ -106,7 +107,14 @@ pub(super) fn write(expr: &Expr, indent: Indent, f: &mut Formatter<'_>) -> fmt::
         }
         Expr::Call(call) => {
             let prefix = if call.udf { "udf." } else { "" };
-            write!(f, "{prefix}{}(", call.name.name)?;
+            f.write_str(prefix)?;
+            // Reserved words print in capitals, also where they are names of functions.
+            if Keyword::of(&call.name.name).is_some() {
+                f.write_str(&call.name.name.to_ascii_uppercase())?;
+            } else {
+                f.write_str(&call.name.name)?;
+            }
+            f.write_str("(")?;
             list(&call.arguments, f, part)?;
             f.write_str(")")
         }
@@ -192,7 +200,7 @@ fn number(number: Number, f: &mut Formatter<'_>) -> fmt::Result {
         return f.write_str("Infinity");
     }
     let mut text = Vec::new();
-    orrery_json::write_number(number, &mut text);
+    orrery_json::write_long_number(number, &mut text);
     f.write_str(&String::from_utf8_lossy(&text))
 }
 

@@ -114,7 +114,7 @@ fn path_step(step: &PathStep, f: &mut Formatter<'_>) -> fmt::Result {
     match step {
         PathStep::Name(name) => write!(f, ".{name}"),
         PathStep::Index(index) => write!(f, "[{index}]"),
-        PathStep::Key(key) => {
+        PathStep::Key(key, _) => {
             f.write_str("[")?;
             string(key, f)?;
             f.write_str("]")
@@ -123,17 +123,16 @@ fn path_step(step: &PathStep, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn order_by(clause: &OrderBy, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
-    let items = match clause {
+    match clause {
         OrderBy::Items(items) => {
             f.write_str("ORDER BY ")?;
-            items
+            list(items, f, |item, f| order_item(item, indent, f))
         }
-        OrderBy::Rank(items) => {
+        OrderBy::Rank(item) => {
             f.write_str("ORDER BY RANK ")?;
-            items
+            order_item(item, indent, f)
         }
-    };
-    list(items, f, |item, f| order_item(item, indent, f))
+    }
 }
 
 fn order_item(item: &OrderItem, indent: Indent, f: &mut Formatter<'_>) -> fmt::Result {
