@@ -58,7 +58,7 @@ fn root_of_source(source: &FromSource) -> Option<Vec<String>> {
         return None;
     };
     let step = |step: &PathStep| match step {
-        PathStep::Name(name) | PathStep::Key(name) => name.clone(),
+        PathStep::Name(name) | PathStep::Key(name, _) => name.clone(),
         PathStep::Index(_) => ELEMENT.to_owned(),
     };
     match collection {
@@ -74,7 +74,7 @@ const ELEMENT: &str = "\0";
 fn walk(expr: &Expr, segments: &mut Vec<String>) -> Option<()> {
     match expr {
         Expr::Identifier(_) => {}
-        Expr::Member { object, name } => {
+        Expr::Member { object, name, .. } => {
             walk(object, segments)?;
             segments.push(name.clone());
         }

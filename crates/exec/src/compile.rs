@@ -26,7 +26,7 @@ impl Scope<'_> {
             Expr::Literal(literal) => Ok(Scalar::Constant(literal_value(literal))),
             Expr::Parameter(name) => Ok(self.parameter(name)),
             Expr::Identifier(name) => self.resolve(name),
-            Expr::Member { object, name } => self.member(object, name),
+            Expr::Member { object, name, .. } => self.member(object, name),
             Expr::Index { object, index, .. } => self.index(object, index),
             Expr::Unary { op, operand } => self.unary(*op, operand),
             Expr::Binary { op, left, right } => self.binary(*op, left, right),

@@ -21,7 +21,7 @@ pub(crate) fn items(query: &Query) -> Result<&[OrderItem], CompileError> {
     match &query.order_by {
         None => Ok(&[]),
         Some(OrderBy::Items(items)) => Ok(items),
-        Some(OrderBy::Rank(items)) => Err(refuse_rank(items)),
+        Some(OrderBy::Rank(item)) => Err(refuse_rank(std::slice::from_ref(item))),
     }
 }
 

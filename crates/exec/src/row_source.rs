@@ -144,7 +144,7 @@ fn path(
         step_into(
             value,
             match step {
-                PathStep::Name(name) | PathStep::Key(name) => ValueStep::Name(name.clone()),
+                PathStep::Name(name) | PathStep::Key(name, _) => ValueStep::Name(name.clone()),
                 PathStep::Index(index) => {
                     ValueStep::Index(usize::try_from(*index).unwrap_or(usize::MAX))
                 }

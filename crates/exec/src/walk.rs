@@ -65,7 +65,7 @@ pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
 /// The object and property name of one path step, in either notation.
 fn step(expr: &Expr) -> Option<(&Expr, &str)> {
     match expr {
-        Expr::Member { object, name } => Some((object, name)),
+        Expr::Member { object, name, .. } => Some((object, name)),
         Expr::Index { object, index, .. } => match index.as_ref() {
             Expr::Literal(Literal::String(name)) => Some((object, name)),
             _ => None,

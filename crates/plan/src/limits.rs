@@ -6,6 +6,16 @@ pub(crate) const JOINS_MAX: usize = 10;
 /// Number of calls of user-defined functions.
 pub(crate) const UDF_CALLS_MAX: usize = 10;
 
+/// Number of expressions that inference looks at, several times at some. A query of a person has a
+/// few hundred.
+pub(crate) const INFERENCE_STEPS_MAX: usize = 5_000;
+
+/// Nesting of expressions that inference follows, within the stack of a server thread.
+pub(crate) const INFERENCE_DEPTH_MAX: usize = 40;
+
+/// Number of paths of which inference knows something.
+pub(crate) const INFERRED_PATHS_MAX: usize = 64;
+
 /// Number of values in the list of one `IN`.
 pub(crate) const IN_ITEMS_MAX: usize = 16_000;
 

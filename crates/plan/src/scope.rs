@@ -101,7 +101,7 @@ impl Scope {
                 Binding::Document(path) => Some(path.clone()),
                 Binding::Derived => None,
             },
-            Expr::Member { object, name } => {
+            Expr::Member { object, name, .. } => {
                 let mut path = self.document_path(object)?;
                 path.push(PathSegment::Name(name.clone()));
                 Some(path)
@@ -149,7 +149,7 @@ pub(crate) fn is_root_word(name: &str) -> bool {
 
 fn extended(path: &[PathSegment], steps: &[PathStep]) -> Vec<PathSegment> {
     let steps = steps.iter().map(|step| match step {
-        PathStep::Name(name) | PathStep::Key(name) => PathSegment::Name(name.clone()),
+        PathStep::Name(name) | PathStep::Key(name, _) => PathSegment::Name(name.clone()),
         PathStep::Index(index) => PathSegment::Index(*index),
     });
     path.iter().cloned().chain(steps).collect()

@@ -1,54 +1,51 @@
 //! Checks calls: the function exists, is allowed in this clause, and accepts this number of
 //! arguments.
 
-use orrery_json::Value;
-use orrery_sql::ast::{Call, Collection, Expr, FromSource, Literal, Query, SubqueryKind};
+use orrery_sql::ast::Call;
 
 use super::{Binder, ExprContext};
 use crate::aggregate::{AggregateKind, contains_aggregate};
-use crate::walk::{any, selected};
-use crate::{Arity, ProblemKind};
+use crate::{Arity, Problem, ProblemKind};
 
-/// Options of `VectorDistance` whose value must be between 1 and 100.
-const VECTOR_MULTIPLIERS: [&str; 2] = ["searchListSizeMultiplier", "quantizedVectorListMultiplier"];
+/// Functions of a time span, whose wrong number of arguments has a message of its own.
+const OF_TIME_SPAN: [&str; 3] = ["AGO", "DATETIMEADD", "NOW"];
 
 impl Binder<'_> {
+    /// Checks a call behind its arguments, as the service does.
     pub(super) fn call(&mut self, call: &Call, context: ExprContext) {
         // User-defined functions are resolved when the query runs, so only their number is checked.
         if call.udf {
             self.udf_calls += 1;
-            return self.arguments(call, ExprContext::Elsewhere);
+            return self.arguments(call, context.within());
         }
         if AggregateKind::of_call(call).is_some() {
             return self.aggregate(call, context);
         }
+        self.arguments(call, context.of_arguments(call));
         match self.known(call, context) {
-            Err(problem) => self.problem(problem),
+            Err(problem) => return self.problem(problem),
             Ok(arity) if arity.accepts(call.arguments.len()) => {}
-            Ok(arity) => self.argument_count(call, arity),
+            Ok(arity) => return self.argument_count(call, arity),
         }
         if is(call, "VectorDistance") {
             self.vector_options(call);
+        } else if is(call, "FullTextScore") {
+            self.search_terms(call);
         }
-        // Only `RRF` may have scores as arguments, so every other function ends the rank clause.
-        let inner = match context {
-            ExprContext::RankClause if !is(call, "RRF") => ExprContext::Elsewhere,
-            context => context,
-        };
-        self.arguments(call, inner);
     }
 
     /// The arity of a built-in function, if this clause may call it.
-    fn known(&self, call: &Call, context: ExprContext) -> Result<Arity, crate::Problem> {
+    fn known(&self, call: &Call, context: ExprContext) -> Result<Arity, Problem> {
         let name = &call.name;
         if is(call, "FullTextScore") {
             return match context {
-                ExprContext::RankClause => Ok(Arity::AtLeast(2)),
+                ExprContext::Rank | ExprContext::RankScore => Ok(Arity::AtLeast(2)),
                 _ => Err(ProblemKind::MisplacedFullTextScore.at(call.span)),
             };
         }
         let arity = if is(call, "RRF") {
-            (context == ExprContext::RankClause).then_some(Arity::AtLeast(1))
+            // Too few scores are reported as such.
+            (context == ExprContext::Rank).then_some(Arity::AtLeast(0))
         } else {
             // A name unknown to the engine is an error here, before any partition runs the query.
             self.functions.arity(&name.name)
@@ -56,25 +53,17 @@ impl Binder<'_> {
         arity.ok_or_else(|| ProblemKind::UnknownFunction(name.name.clone()).at(name.span))
     }
 
-    /// Checks an aggregate: it needs one argument without aggregates and without several rows, in
-    /// the select list.
+    /// Checks an aggregate: it needs one argument without aggregates, and no place in `WHERE`.
     fn aggregate(&mut self, call: &Call, context: ExprContext) {
+        self.arguments(call, ExprContext::Aggregate);
         if call.arguments.len() != 1 {
             self.argument_count(call, Arity::Exactly(1));
+        } else if call.arguments.iter().any(contains_aggregate) {
+            self.problem(ProblemKind::NestedAggregate.at(call.span));
         }
-        if context != ExprContext::SelectList {
-            let kind = ProblemKind::MisplacedAggregate(call.name.name.clone());
-            return self.problem(kind.at(call.span));
+        if context == ExprContext::Where {
+            self.problem(ProblemKind::AggregateInWhere.at(call.span));
         }
-        let nested = call.arguments.iter().any(contains_aggregate);
-        let many = call
-            .arguments
-            .iter()
-            .any(|argument| any(argument, &mut may_give_rows));
-        if nested || many {
-            return self.problem(ProblemKind::NestedAggregate.at(call.span));
-        }
-        self.arguments(call, ExprContext::Elsewhere);
     }
 
     fn arguments(&mut self, call: &Call, context: ExprContext) {
@@ -84,56 +73,34 @@ impl Binder<'_> {
     }
 
     fn argument_count(&mut self, call: &Call, arity: Arity) {
-        let kind = ProblemKind::ArgumentCount {
-            name: call.name.name.clone(),
-            expected: arity.to_string(),
+        let kind = if OF_TIME_SPAN.iter().any(|name| is(call, name)) {
+            ProblemKind::TimeSpan
+        } else {
+            ProblemKind::ArgumentCount {
+                name: call.name.name.clone(),
+                expected: arity.to_string(),
+            }
         };
         self.problem(kind.at(call.span));
     }
+}
 
-    fn vector_options(&mut self, call: &Call) {
-        let Some(Expr::Object(options)) = call.arguments.get(3) else {
-            return;
-        };
-        for option in options {
-            if let Expr::Literal(Literal::Number(value)) = option.value
-                && VECTOR_MULTIPLIERS.contains(&option.name.as_str())
-                && !(1.0..=100.0).contains(&value.as_f64())
-            {
-                let kind = ProblemKind::VectorOption {
-                    option: option.name.clone(),
-                    value: Value::Number(value),
-                };
-                self.problem(kind.at(call.span));
-            }
+impl ExprContext {
+    /// The context of the arguments of a built-in function: only `RRF` fuses scores.
+    fn of_arguments(self, call: &Call) -> ExprContext {
+        match self {
+            ExprContext::Rank if is(call, "RRF") => ExprContext::RankScore,
+            context => context.within(),
         }
     }
-}
 
-/// Whether the expression is a scalar subquery that may return several rows. Such a subquery has no
-/// single value to aggregate.
-fn may_give_rows(expr: &Expr) -> bool {
-    match expr {
-        Expr::Subquery {
-            kind: SubqueryKind::Scalar,
-            query,
-        } => may_have_rows(query),
-        _ => false,
+    /// The context of a part of an expression, which is no score.
+    fn within(self) -> ExprContext {
+        match self {
+            ExprContext::Rank | ExprContext::RankScore => ExprContext::OrderBy,
+            context => context,
+        }
     }
-}
-
-fn may_have_rows(query: &Query) -> bool {
-    // An aggregate without groups always returns exactly one row.
-    if query.group_by.is_empty() && selected(query).into_iter().any(contains_aggregate) {
-        return false;
-    }
-    query.from.iter().any(|source| match source {
-        FromSource::Elements { .. } => true,
-        FromSource::Value { collection, .. } => match collection {
-            Collection::Path { .. } => false,
-            Collection::Subquery(query) => may_have_rows(query),
-        },
-    })
 }
 
 pub(super) fn is(call: &Call, name: &str) -> bool {

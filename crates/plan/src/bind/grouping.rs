@@ -1,43 +1,63 @@
-//! Checks grouped queries: a row represents many documents, so the select list may use only
-//! grouping keys and aggregates.
+//! Checks grouped queries: a row represents many documents, so the select list and the order may
+//! use only grouping keys and aggregates.
 
-use orrery_sql::Span;
-use orrery_sql::ast::{Expr, FromSource, Identifier, Query};
+use orrery_sql::ast::{
+    Collection, Expr, FromSource, Identifier, Literal, OrderBy, OrderItem, Query,
+};
 
 use super::Binder;
+use super::written::{collection_path, path_span, path_text};
 use crate::ProblemKind;
 use crate::aggregate::{AggregateKind, contains_aggregate};
 use crate::scope::path_root;
 use crate::walk::{children, selected};
 
+/// The clause that a reference stands in.
+#[derive(Clone, Copy)]
+enum Clause {
+    SelectList,
+    OrderBy,
+}
+
 impl Binder<'_> {
     /// Reports one problem for each reference that is neither a grouping key nor inside an
-    /// aggregate. `mark` is the start of the query's own names in the scope.
-    pub(super) fn grouping(&mut self, query: &Query, mark: usize) {
+    /// aggregate.
+    pub(super) fn grouping(&mut self, query: &Query) {
         let selected = selected(query);
-        let grouped = !query.group_by.is_empty()
-            || selected.iter().any(|expr| contains_aggregate(expr)) && !query.from.is_empty();
+        let order = match &query.order_by {
+            Some(OrderBy::Items(items)) => items.as_slice(),
+            Some(OrderBy::Rank(_)) | None => &[],
+        };
+        let mut exprs = selected
+            .iter()
+            .copied()
+            .chain(order.iter().map(|item| &item.expr));
+        let grouped =
+            !query.group_by.is_empty() || exprs.any(contains_aggregate) && !query.from.is_empty();
         if !grouped {
             return;
         }
-        // References to names of an enclosing query are constant within a group, so only the
-        // query's own names need a key.
-        let own: Vec<String> = self.scope.since(mark).map(str::to_owned).collect();
+        // The service demands keys also of the names of an enclosing query.
+        let own: Vec<String> = self.scope.since(0).map(str::to_owned).collect();
+        if !is_ignored(query, order) {
+            for item in order {
+                self.ungrouped(&item.expr, &query.group_by, &own, Clause::OrderBy);
+            }
+        }
         for expr in selected {
-            self.ungrouped(expr, &query.group_by, &own);
+            self.ungrouped(expr, &query.group_by, &own, Clause::SelectList);
         }
     }
 
-    fn ungrouped(&mut self, expr: &Expr, keys: &[Expr], own: &[String]) {
-        if AggregateKind::of(expr).is_some() || keys.contains(expr) {
+    fn ungrouped(&mut self, expr: &Expr, keys: &[Expr], own: &[String], clause: Clause) {
+        if AggregateKind::of(expr).is_some() || keys.iter().any(|key| is_same(expr, key)) {
             return;
         }
         if let Some(root) = path_root(expr) {
-            let inner = children(expr);
-            // `k.x` is a property of the grouping key `k`, so it has one value in each group.
-            let of_key = inner.first().is_some_and(|object| keyed(object, keys));
-            if !of_key && own.contains(&root.name) {
-                self.problem(ProblemKind::Ungrouped(expr.to_string()).at(path_span(root, expr)));
+            // Only names and positions that are written as such belong to the reference.
+            let path = referenced(expr);
+            if own.contains(&root.name) && !is_keyed(expr, keys) {
+                self.reference(root, path, clause);
             }
             return;
         }
@@ -45,39 +65,112 @@ impl Binder<'_> {
             return self.ungrouped_in_subquery(query, keys, own);
         }
         for part in children(expr) {
-            self.ungrouped(part, keys, own);
+            self.ungrouped(part, keys, own, clause);
         }
+    }
+
+    fn reference(&mut self, root: &Identifier, path: &Expr, clause: Clause) {
+        let text = path_text(path);
+        let kind = match clause {
+            Clause::SelectList => ProblemKind::Ungrouped(text),
+            Clause::OrderBy => ProblemKind::UngroupedOrder(text),
+        };
+        self.problem(kind.at(path_span(root, path)));
     }
 
     /// A subquery may shadow names of the grouped query with its own aliases; a shadowed name needs
-    /// no key.
+    /// no key. A subquery counts as a part of the select list, wherever it stands.
     fn ungrouped_in_subquery(&mut self, query: &Query, keys: &[Expr], own: &[String]) {
-        let hidden: Vec<&str> = query.from.iter().filter_map(FromSource::alias).collect();
-        let own: Vec<String> = own
-            .iter()
-            .filter(|name| !hidden.contains(&name.as_str()))
-            .cloned()
-            .collect();
-        for expr in selected(query).into_iter().chain(&query.filter) {
-            self.ungrouped(expr, keys, &own);
+        let mut own = own.to_vec();
+        for source in &query.from {
+            self.ungrouped_source(source, keys, &own);
+            if let Some(alias) = source.alias() {
+                own.retain(|name| name != alias);
+            }
+        }
+        for expr in query.filter.iter().chain(selected(query)) {
+            self.ungrouped(expr, keys, &own, Clause::SelectList);
+        }
+    }
+
+    fn ungrouped_source(&mut self, source: &FromSource, keys: &[Expr], own: &[String]) {
+        let (FromSource::Value { collection, .. } | FromSource::Elements { collection, .. }) =
+            source;
+        match collection {
+            Collection::Subquery(query) => self.ungrouped_in_subquery(query, keys, own),
+            Collection::Path { root, steps } => {
+                let path = collection_path(root, steps);
+                self.ungrouped(&path, keys, own, Clause::SelectList);
+            }
         }
     }
 }
 
-/// Whether the expression or the start of its path is a grouping key.
-fn keyed(object: &Expr, keys: &[Expr]) -> bool {
-    keys.contains(object)
-        || children(object)
-            .first()
-            .is_some_and(|object| keyed(object, keys))
+/// Whether nothing of the order is checked: a query with aggregates and without groups has one row,
+/// so an order by paths alone has no effect.
+fn is_ignored(query: &Query, order: &[OrderItem]) -> bool {
+    query.group_by.is_empty() && order.iter().all(|item| path_root(&item.expr).is_some())
 }
 
-/// The source range of a path. The syntax tree stores only the start of the path, and the canonical
-/// text has the length of a path without optional spaces.
-fn path_span(root: &Identifier, path: &Expr) -> Span {
-    let start = root.span.start;
-    Span {
-        start,
-        end: start + path.to_string().chars().count(),
+/// The reference at the beginning of a path: everything in front of the first index that is neither
+/// a string nor a position.
+fn referenced(path: &Expr) -> &Expr {
+    let mut reference = path;
+    let mut rest = path;
+    loop {
+        rest = match rest {
+            Expr::Member { object, .. } => object,
+            Expr::Index { object, index, .. } => {
+                let is_written = match &**index {
+                    Expr::Literal(Literal::String(_)) => true,
+                    Expr::Literal(Literal::Number(number)) => number.as_f64() >= 0.0,
+                    _ => false,
+                };
+                if !is_written {
+                    reference = object;
+                }
+                object
+            }
+            _ => return reference,
+        };
+    }
+}
+
+/// Whether the path or its beginning is a grouping key.
+fn is_keyed(path: &Expr, keys: &[Expr]) -> bool {
+    keys.iter().any(|key| is_same(path, key))
+        || children(path)
+            .first()
+            .is_some_and(|object| is_keyed(object, keys))
+}
+
+/// Whether an expression is a grouping key. A path is the same with its names behind dots and in
+/// brackets, and a function in any case.
+fn is_same(expr: &Expr, key: &Expr) -> bool {
+    if let (Some((object, name)), Some((key_object, key_name))) = (last_name(expr), last_name(key))
+    {
+        return name == key_name && is_same(object, key_object);
+    }
+    match (expr, key) {
+        (Expr::Call(call), Expr::Call(key)) => {
+            call.udf == key.udf
+                && call.name.name.eq_ignore_ascii_case(&key.name.name)
+                && call.arguments.len() == key.arguments.len()
+                && std::iter::zip(&call.arguments, &key.arguments)
+                    .all(|(argument, key)| is_same(argument, key))
+        }
+        _ => expr == key,
+    }
+}
+
+/// The last name of a path, and what is in front of it.
+fn last_name(path: &Expr) -> Option<(&Expr, &str)> {
+    match path {
+        Expr::Member { object, name, .. } => Some((object, name)),
+        Expr::Index { object, index, .. } => match &**index {
+            Expr::Literal(Literal::String(name)) => Some((object, name)),
+            _ => None,
+        },
+        _ => None,
     }
 }

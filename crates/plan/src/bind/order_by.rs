@@ -3,7 +3,7 @@
 
 use orrery_sql::ast::{Expr, OrderBy, OrderItem, Query};
 
-use super::{Binder, ExprContext, Level};
+use super::{Binder, ExprContext, Level, OrderProblem};
 use crate::ProblemKind;
 use crate::aggregate::contains_aggregate;
 use crate::scope::path_root;
@@ -16,45 +16,55 @@ impl Binder<'_> {
     pub(super) fn order_by(&mut self, query: &Query, level: Level) {
         match (&query.order_by, level) {
             (None, _) => {}
-            (Some(OrderBy::Items(_)), Level::Subquery) => {
-                self.problem(ProblemKind::OrderByInSubquery.without_position());
-            }
             (Some(OrderBy::Rank(_)), Level::Subquery) => {
-                self.problem(ProblemKind::RankInSubquery.without_position());
+                self.problem(ProblemKind::RankInSubquery.at(query.spans.order_by));
             }
-            (Some(OrderBy::Rank(items)), Level::Outermost) => self.rank(query, items),
-            (Some(OrderBy::Items(items)), Level::Outermost) => self.order_items(query, items),
+            (Some(OrderBy::Items(items)), level) => {
+                if level == Level::Subquery {
+                    self.problem(ProblemKind::OrderByInSubquery.at(query.spans.order_by));
+                }
+                self.order_items(query, items);
+            }
+            (Some(OrderBy::Rank(item)), Level::Outermost) => self.rank(query, item),
         }
     }
 
     fn order_items(&mut self, query: &Query, items: &[OrderItem]) {
-        let before = self.problems.len();
         for item in items {
-            self.expr(&item.expr, ExprContext::Elsewhere);
+            self.expr(&item.expr, ExprContext::OrderBy);
+            if let Expr::Call(call) = &item.expr
+                && super::call::is(call, "VectorDistance")
+                && item.direction.is_some()
+            {
+                self.problem(ProblemKind::VectorDirection.at(call.span));
+            }
         }
-        // `ORDER BY` has no effect on aggregated rows, so its sort keys are not checked.
-        let is_aggregated =
-            !query.group_by.is_empty() || selected(query).into_iter().any(contains_aggregate);
-        if is_aggregated || self.problems.len() > before {
+        // A single row has no order, so its sort keys are not checked.
+        let is_single =
+            query.group_by.is_empty() && selected(query).into_iter().any(contains_aggregate);
+        if is_single || query.from.is_empty() {
             return;
         }
         for item in items {
-            self.order_item(&item.expr);
+            self.order_item(&item.expr, items.len());
         }
     }
 
-    /// Checks one sort key: a score, or a path into the document.
-    fn order_item(&mut self, expr: &Expr) {
-        if is_score(expr) {
+    /// Checks one sort key: a score alone, or a path into the document.
+    fn order_item(&mut self, expr: &Expr, count: usize) {
+        if is_score(expr) && count == 1 {
             return;
         }
-        match self.scope.document_path(expr) {
-            Some(path) if !path.is_empty() => {}
-            // The expression is a path, but into a `JOIN` element or a subquery row and not into
-            // the document.
-            None if path_root(expr).is_some() => self.is_order_correlated = true,
-            _ => self.problem(ProblemKind::OrderByPath.without_position()),
+        if self.scope.document_path(expr).is_some() || self.order != OrderProblem::None {
+            return;
         }
+        // Scores, and paths of `JOIN` elements or of the rows of a subquery, are no paths into the
+        // document.
+        self.order = if path_root(expr).is_some() {
+            OrderProblem::Correlated
+        } else {
+            OrderProblem::NoPath
+        };
     }
 }
 
