@@ -11,6 +11,9 @@ use crate::{AggregateKind, PlannedRange};
 
 const VERSION: i64 = 2;
 
+/// The way in which clients combine scores: reciprocal rank fusion, the only one there is.
+const SCORE_COMBINATION: &str = "Rrf";
+
 impl QueryPlan {
     /// The response body of a plan request.
     pub fn to_json(&self) -> Value {
@@ -96,6 +99,7 @@ fn hybrid_info(hybrid: &HybridInfo) -> Value {
             "requiresGlobalStatistics",
             Value::from(hybrid.requires_global_statistics),
         ),
+        ("scoreCombinationKind", Value::from(SCORE_COMBINATION)),
     ])
 }
 

@@ -9,7 +9,7 @@
 //!
 //! 1. `bind` rejects queries without a valid meaning: unknown names and functions, misplaced
 //!    clauses.
-//! 2. `ranges` derives the possible partition keys from the filter.
+//! 2. `infer` finds filters that can never hold, and `ranges` derives the possible partition keys from the filter.
 //! 3. `rewrite` derives the plan and the rewritten query from the clauses, with one file for each
 //!    clause.
 //! 4. `features` rejects a plan that the requesting client does not support.
@@ -23,6 +23,7 @@ mod bind;
 mod error;
 mod features;
 mod functions;
+mod infer;
 mod json;
 mod limits;
 mod plan;

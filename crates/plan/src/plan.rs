@@ -2,7 +2,7 @@
 
 use orrery_sql::ast::SortDirection;
 
-use crate::ranges::{PlannedRange, ranges};
+use crate::ranges::{PlannedRange, planned_ranges};
 use crate::rewrite::{PlanBody, plan_body};
 use crate::{AggregateKind, Features, PlanError, PlanRequest, bind};
 
@@ -69,7 +69,7 @@ pub fn plan(request: &PlanRequest<'_>) -> Result<QueryPlan, PlanError> {
     // The binder runs first: the later steps rely on its checks, for instance on the argument
     // counts.
     bind::check(request.query, request.parameters, request.functions)?;
-    let ranges = ranges(request);
+    let ranges = planned_ranges(request);
     let shape = plan_body(request, is_single_point(&ranges))?;
     let plan = match shape {
         PlanBody::Ordinary(info) => QueryPlan {

@@ -78,8 +78,8 @@ fn one_level() {
         ("c.pk = 'a'", r#"["a"]"#),
         ("'a' = c.pk", r#"["a"]"#),
         ("c['pk'] = @a", r#"["a"]"#),
-        ("c.pk = @missing", "all"),
-        ("c.pk = 'a' AND c.x = @missing", r#"["a"]"#),
+        ("c.pk = @missing", "nothing"),
+        ("c.pk = 'a' AND c.x = @missing", "nothing"),
         ("c.pk = 1 + 1", "[2]"),
         ("c.pk = -1", "[-1]"),
         ("c.pk = 'a' || 'b'", r#"["ab"]"#),
@@ -112,15 +112,12 @@ fn one_level() {
             "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE c.pk = 1)",
             "all",
         ),
-        ("c.x = (SELECT VALUE 1 FROM t IN c.a WHERE c.pk = 1)", "[1]"),
+        ("c.x = (SELECT VALUE 1 WHERE c.pk = 1)", "[1]"),
         (
             "c.x = (SELECT VALUE COUNT(1) FROM t IN c.a WHERE c.pk = 1)",
             "all",
         ),
-        (
-            "c.x = (SELECT VALUE c.y FROM c IN c.a WHERE c.pk = 1)",
-            "all",
-        ),
+        ("c.x = (SELECT VALUE d.y FROM c.a d WHERE d.pk = 1)", "all"),
         ("udf.f(c.pk) AND c.pk = 1", "[1]"),
     ] {
         assert_eq!(keys(&setting, filter), expected, "{filter}");
@@ -246,7 +243,12 @@ fn ranges_as_json() {
     assert_eq!((&point.min, point.is_max_inclusive), (&point.max, true));
     let prefix = &ranges(&Setting::with_key(&["/a", "/b"]), "c.a = 1")[0];
     assert_eq!(prefix.max.to_string(), format!("{}FF", prefix.min));
-    assert!(!prefix.is_max_inclusive);
+    assert!(prefix.is_max_inclusive);
+    let hierarchical = Setting::with_key(&["/a", "/b"]);
+    assert_eq!(
+        json(&hierarchical, "false"),
+        r#"[{"min":"","max":"FF","isMinInclusive":true,"isMaxInclusive":true}]"#
+    );
 }
 
 #[test]

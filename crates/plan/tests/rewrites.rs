@@ -80,7 +80,7 @@ fn clauses_that_no_vector_combines() {
         (
             "SELECT DISTINCT c.a FROM c GROUP BY c.a",
             concat!(
-                r#"SELECT [{"item": c.a}] AS groupByItems, {"a": c.a} AS payload "#,
+                r#"SELECT DISTINCT [{"item": c.a}] AS groupByItems, {"a": c.a} AS payload "#,
                 "FROM c GROUP BY c.a"
             ),
         ),
@@ -98,19 +98,23 @@ fn clauses_that_no_vector_combines() {
 }
 
 #[test]
-fn distinct_rows_follow_each_other_if_sorted_by_all_of_them() {
+fn distinct_values_follow_each_other_if_sorted_by_themselves() {
     for (query, expected) in [
         (
-            "SELECT DISTINCT c.a FROM c ORDER BY c.a",
+            "SELECT DISTINCT VALUE c.a FROM c ORDER BY c.a",
             DistinctType::Ordered,
+        ),
+        (
+            "SELECT DISTINCT c.a FROM c ORDER BY c.a",
+            DistinctType::Unordered,
         ),
         (
             "SELECT DISTINCT c.a, c.b FROM c ORDER BY c.b, c.a",
-            DistinctType::Ordered,
+            DistinctType::Unordered,
         ),
         (
-            "SELECT DISTINCT c.a FROM c ORDER BY c.a, c.b",
-            DistinctType::Ordered,
+            "SELECT DISTINCT VALUE c.a FROM c ORDER BY c.a, c.b",
+            DistinctType::Unordered,
         ),
         (
             "SELECT DISTINCT c.a FROM c ORDER BY c.b, c.a",
@@ -191,12 +195,13 @@ fn counts_of_distinct_groups() {
     assert_eq!(groups.distinct_count.as_deref(), Some(""));
     assert_eq!(groups.group_by_expressions, ["c.x"]);
     assert_eq!(groups.distinct, DistinctType::Unordered);
-    let expected = r#"SELECT [{"item": c.x}] AS groupByItems, c.x AS payload FROM c GROUP BY c.x"#;
+    let expected =
+        r#"SELECT DISTINCT [{"item": c.x}] AS groupByItems, c.x AS payload FROM c GROUP BY c.x"#;
     assert_eq!(groups.rewritten_query.replace('\n', " "), expected);
     let counts = info("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE COUNT(1) FROM c)");
     assert_eq!(counts.distinct_count.as_deref(), Some(""));
     assert_eq!(counts.aggregates.len(), 1);
-    let expected = r#"SELECT VALUE [{"item": COUNT(1)}] FROM c"#;
+    let expected = r#"SELECT DISTINCT VALUE [{"item": COUNT(1)}] FROM c"#;
     assert_eq!(counts.rewritten_query.replace('\n', " "), expected);
 }
 
@@ -261,7 +266,7 @@ fn plans_that_need_merging() {
             false,
             true,
         ),
-        ("SELECT TOP 1 * FROM c WHERE c.pk = 1", true, true),
+        ("SELECT TOP 1 * FROM c WHERE c.pk = 1", false, true),
         ("SELECT * FROM c ORDER BY c.a", true, false),
         ("SELECT COUNT(1) FROM c", true, false),
         ("SELECT VALUE COUNT(1) FROM c", true, false),

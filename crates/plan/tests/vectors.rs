@@ -26,6 +26,15 @@ const OTHER_RANGES: &[(usize, &str)] = &[
     (246, PLANE),
 ];
 const OTHER_INFO: &[(usize, &str)] = &[
+    (12, ONE_KEY),
+    (152, ONE_KEY),
+    (153, ONE_KEY),
+    (166, ONE_KEY),
+    (168, ONE_KEY),
+    (193, ONE_KEY),
+    (342, ONE_KEY),
+    (343, ONE_KEY),
+    (345, ONE_KEY),
     (176, OVERFLOW),
     (177, OVERFLOW),
     (186, OVERFLOW),
@@ -36,6 +45,7 @@ const OTHER_INFO: &[(usize, &str)] = &[
 const HASH_OF_TWO: &str = "a hash of two paths is planned as a hierarchical key, by its prefix";
 const RANGE_KEY: &str = "there are no containers with range keys";
 const PLANE: &str = "shapes on a plane are not measured when planning, so the filter may hold";
+const ONE_KEY: &str = "a newer planner leaves a query of one key as it is";
 const OVERFLOW: &str = "the recorded number of rows has overflowed 32 bits; ours is clamped";
 
 /// The recording prints numbers with 17 digits, this crate prints the shortest text of the same
@@ -152,7 +162,8 @@ fn same_info(
                 if compare_trees {
                     canonical(text)
                 } else {
-                    folded(text)
+                    // A newer planner prints the worst score with all of its digits.
+                    folded(text).replace("1.7976900000000001e+308", "1.79769e+308")
                 }
             };
             if form(found) == form(expected) {

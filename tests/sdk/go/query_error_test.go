@@ -6,11 +6,11 @@ func TestQueryErrorCodes(t *testing.T) {
 	container := newCatalogue(t)
 	for query, code := range map[string]string{
 		"SELEKT * FROM c":                             "SC1001",
-		"SELECT * FROM c WHERE":                       "SC1001",
+		"SELECT * FROM c WHERE":                       "SC1002",
 		"SELECT c.id, FROM c":                         "SC1001",
 		"SELECT TOP -1 * FROM c":                      "SC1001",
 		"SELECT * FROM c WHERE c.mixed IS NULL":       "SC1001",
-		"SELECT * FROM c OFFSET 3":                    "SC1001",
+		"SELECT * FROM c OFFSET 3":                    "SC1002",
 		"SELECT VALUE d.id FROM c":                    "SC2001",
 		"SELECT VALUE NOSUCH(c.n) FROM c":             "SC2005",
 		"SELECT * FROM c WHERE BADFUNC(c.n) = 1":      "SC2005",

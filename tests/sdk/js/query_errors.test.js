@@ -9,7 +9,7 @@ const context = mixedSuite();
 const WAYS = { ...EVERY_WAY, "the server inside one key": HOT };
 const CASES = [
   ["SELEC * FROM c", "SC1001"],
-  ["SELECT * FROM c WHERE", "SC1001"],
+  ["SELECT * FROM c WHERE", "SC1002"],
   ["SELECT * FROM c WHERE x.a = 1", "SC2001"],
   ["SELECT VALUE BADFUNC(c.a) FROM c", "SC2005"],
   ["SELECT * FROM c GROUP BY c.a", "SC2041"],

@@ -9,8 +9,8 @@ from mixed import SCOPE, rows
 
 CASES = [
     ("SELEC * FROM c", "SC1001"),
-    ("SELECT * FROM", "SC1001"),
-    ("SELECT * FROM c WHERE", "SC1001"),
+    ("SELECT * FROM", "SC1002"),
+    ("SELECT * FROM c WHERE", "SC1002"),
     ("SELECT c.a, FROM c", "SC1001"),
     ("SELECT * FROM c WHERE c.a IS NULL", "SC1001"),
     ("SELECT * FROM c WHERE c.a IN ()", "SC1001"),
@@ -18,7 +18,7 @@ CASES = [
     ("SELECT VALUE [1,] FROM c", "SC1001"),
     ("SELECT VALUE {'a': 1,} FROM c", "SC1001"),
     ("SELECT * FROM c GROUP BY c.a HAVING c.a > 1", "SC1001"),
-    ("SELECT * FROM c;", "SC1001"),
+    ("SELECT * FROM c;", "SC1010"),
     ("SELECT *, c.a FROM c", "SC1001"),
     ("SELECT VALUE * FROM c", "SC1001"),
     ("SELECT x.a FROM c", "SC2001"),

@@ -65,7 +65,7 @@ def test_top_after_a_filter(mixed_container):
         ("SELECT TOP 1.5 * FROM c", "SC2060"),
         ("SELECT TOP 4294967296 * FROM c", "SC2060"),
         ("SELECT * FROM c OFFSET -1 LIMIT 1", "SC1001"),
-        ("SELECT * FROM c OFFSET 1", "SC1001"),
+        ("SELECT * FROM c OFFSET 1", "SC1002"),
         ("SELECT * FROM c LIMIT 1", "SC1001"),
         ("SELECT * FROM c OFFSET 4294967296 LIMIT 1", "SC2062"),
         ("SELECT * FROM c OFFSET 1 LIMIT 4294967296", "SC2061"),

@@ -152,7 +152,7 @@ fn literal_value(literal: &Literal) -> Value {
     }
 }
 
-fn unary(op: UnaryOp, value: &Value) -> Option<Value> {
+pub(crate) fn unary(op: UnaryOp, value: &Value) -> Option<Value> {
     Some(match (op, value) {
         (UnaryOp::Not, Value::Bool(value)) => Value::Bool(!value),
         (UnaryOp::Plus, Value::Number(_)) => value.clone(),
@@ -163,7 +163,7 @@ fn unary(op: UnaryOp, value: &Value) -> Option<Value> {
     })
 }
 
-fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value> {
+pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Option<Value> {
     match op {
         BinaryOp::Equal | BinaryOp::NotEqual => {
             if left.is_undefined() || right.is_undefined() {

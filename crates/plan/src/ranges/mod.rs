@@ -10,10 +10,11 @@ use orrery_json::PropertyPath;
 use orrery_keys::{Epk, KeyComponent, PartitionKey, PartitionKeyDefinition};
 
 use crate::PlanRequest;
+use crate::infer::may_have_rows;
 use crate::limits::KEY_POINTS_MAX;
 use crate::rewrite::counted_subquery;
 use crate::scope::Scope;
-use fold::ConstantFolder;
+pub(crate) use fold::{ConstantFolder, binary as fold_binary, unary as fold_unary};
 use key_analyzer::KeyAnalyzer;
 use key_set::{KeyBox, KeySet};
 
@@ -56,12 +57,18 @@ impl PlannedRange {
         }
     }
 
-    /// A single point without keys, for a query that matches no document.
-    fn nothing() -> PlannedRange {
+    /// A single point without keys, for a query that matches no document. Over a hierarchical key
+    /// it is the prefix without levels, as in the service, whose range has all keys.
+    fn nothing(definition: Option<&PartitionKeyDefinition>) -> PlannedRange {
+        let is_hierarchical = definition.is_some_and(|key| key.paths().len() > 1);
         PlannedRange {
             key: KeyScope::Nothing,
             min: Epk::min(),
-            max: Epk::min(),
+            max: if is_hierarchical {
+                Epk::max()
+            } else {
+                Epk::min()
+            },
             is_max_inclusive: true,
         }
     }
@@ -74,7 +81,7 @@ impl PlannedRange {
                 key: KeyScope::Prefix(key),
                 min: range.min,
                 max: range.max,
-                is_max_inclusive: false,
+                is_max_inclusive: true,
             };
         }
         let point = definition.epk(&key);
@@ -92,7 +99,7 @@ impl PlannedRange {
 pub fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
     // A query without `FROM` reads no document, so any single partition can answer it.
     if request.query.from.is_empty() {
-        return vec![PlannedRange::nothing()];
+        return vec![PlannedRange::nothing(request.key)];
     }
     let paths: &[PropertyPath] = request.key.map_or(&[], PartitionKeyDefinition::paths);
     let mut conditions = KeyAnalyzer {
@@ -107,12 +114,27 @@ pub fn ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
     let query = counted_subquery(request.query).unwrap_or(request.query);
     let keys = conditions.keys_of_query(query);
     if keys.boxes().is_empty() {
-        return vec![PlannedRange::nothing()];
+        return vec![PlannedRange::nothing(request.key)];
     }
     request
         .key
         .and_then(|definition| ranges_of(&keys, definition))
         .unwrap_or_else(|| vec![PlannedRange::all()])
+}
+
+/// Like [`ranges`], with the single range of nothing for a query that can have no row, whatever the
+/// documents are.
+pub(crate) fn planned_ranges(request: &PlanRequest<'_>) -> Vec<PlannedRange> {
+    let query = counted_subquery(request.query).unwrap_or(request.query);
+    let constants = ConstantFolder {
+        parameters: request.parameters,
+        functions: request.functions,
+    };
+    if may_have_rows(query, constants) {
+        ranges(request)
+    } else {
+        vec![PlannedRange::nothing(request.key)]
+    }
 }
 
 /// The ranges of the keys; `None` if not even the first key level is restricted.

@@ -26,9 +26,6 @@ pub(super) fn are_selected(query: &Query) -> Result<bool, PlanError> {
 
 pub(super) fn plan(draft: &mut Draft) {
     draft.is_rewritten = true;
-    // A partition returns a single row of partial values, so `DISTINCT` has nothing to remove
-    // there.
-    draft.query.select.distinct = false;
     let payload = payload(&draft.query.select.projection, &mut draft.info);
     draft.query.select.projection = match &draft.query.select.projection {
         Projection::Value(_) => Projection::Value(payload),
@@ -71,9 +68,9 @@ pub(super) fn payload(projection: &Projection, info: &mut QueryInfo) -> Expr {
 fn partial(aggregate: AggregateKind, original: &Call) -> Expr {
     let itself = Expr::Call(original.clone());
     let arguments = || original.arguments.clone();
-    let with_count = |name| {
+    let with_count = |name, function| {
         object([
-            (name, itself.clone()),
+            (name, call(function, arguments())),
             ("count", call("COUNT", arguments())),
         ])
     };
@@ -86,8 +83,8 @@ fn partial(aggregate: AggregateKind, original: &Call) -> Expr {
                 ("count", call("COUNT", arguments())),
             ]),
         )]),
-        AggregateKind::Min => object([("item", itself.clone()), ("item2", with_count("min"))]),
-        AggregateKind::Max => object([("item", itself.clone()), ("item2", with_count("max"))]),
+        AggregateKind::Min => object([("item", itself), ("item2", with_count("min", "MIN"))]),
+        AggregateKind::Max => object([("item", itself), ("item2", with_count("max", "MAX"))]),
         AggregateKind::Count
         | AggregateKind::CountIf
         | AggregateKind::MakeList

@@ -3,7 +3,8 @@
 use orrery_json::Value;
 use orrery_sql::ast::RowCount;
 
-use crate::{PlanError, PlanRequest, ProblemKind};
+use crate::PlanRequest;
+use crate::bind::count::row_count;
 
 /// The row counts of a query, with the values of parameters.
 #[derive(Default)]
@@ -13,27 +14,27 @@ pub(super) struct RowCounts {
 }
 
 impl RowCounts {
-    pub(super) fn of(request: &PlanRequest<'_>) -> Result<RowCounts, PlanError> {
+    pub(super) fn of(request: &PlanRequest<'_>) -> RowCounts {
         let number = |count: &RowCount| number(count, request.parameters);
         let query = request.query;
-        let top = query.select.top.as_ref().map(number).transpose()?;
-        let offset_limit = match &query.offset_limit {
-            Some(clause) => Some((number(&clause.offset)?, number(&clause.limit)?)),
-            None => None,
-        };
-        Ok(RowCounts { top, offset_limit })
+        RowCounts {
+            top: query.select.top.as_ref().map(number),
+            offset_limit: query
+                .offset_limit
+                .as_ref()
+                .map(|clause| (number(&clause.offset), number(&clause.limit))),
+        }
     }
 }
 
-/// The value of a row count. A parameter must be a non-negative integer of at most 32 bits.
-fn number(count: &RowCount, parameters: &[(String, Value)]) -> Result<u32, PlanError> {
+/// The value of a row count.
+fn number(count: &RowCount, parameters: &[(String, Value)]) -> u32 {
     match count {
-        RowCount::Literal(count) => Ok(*count),
+        RowCount::Literal(count) => *count,
         RowCount::Parameter(name) => parameters
             .iter()
             .find(|(supplied, _)| *supplied == name.name)
-            .and_then(|(_, value)| value.as_number()?.as_i64())
-            .and_then(|value| u32::try_from(value).ok())
-            .ok_or_else(|| ProblemKind::Count(name.name.clone()).at(name.span).into()),
+            .and_then(|(_, value)| row_count(value))
+            .expect("the binder has checked the parameters of counts"),
     }
 }

@@ -15,6 +15,5 @@ pub(super) fn plan(draft: &mut Draft) {
         items(query.group_by.iter(), "groupByItems"),
         aliased(payload, "payload"),
     ]);
-    query.select.distinct = false;
     draft.is_rewritten = true;
 }

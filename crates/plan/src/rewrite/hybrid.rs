@@ -12,7 +12,7 @@ use super::count::RowCounts;
 use super::offset_limit::first;
 use super::placeholder;
 use super::tree::{aliased, all_of, call, items, object, payload, rid, verbatim};
-use crate::bind::rank::{fusion_arguments, number};
+use crate::bind::rank::fusion_arguments;
 use crate::plan::{HybridInfo, QueryInfo};
 use crate::{Features, PlanRequest};
 
@@ -20,7 +20,7 @@ use crate::{Features, PlanRequest};
 const COMPONENT_ROWS_MIN: u32 = 120;
 
 /// The score of a document without a score, in the text form of the service.
-const FARTHEST: &str = "1.79769e+308";
+const FARTHEST: &str = "1.7976900000000001e+308";
 
 struct ScoreComponent {
     score: Expr,
@@ -31,14 +31,10 @@ struct ScoreComponent {
     is_inverted: bool,
 }
 
-pub(super) fn plan(
-    request: &PlanRequest<'_>,
-    items: &[OrderItem],
-    counts: &RowCounts,
-) -> HybridInfo {
+pub(super) fn plan(request: &PlanRequest<'_>, item: &OrderItem, counts: &RowCounts) -> HybridInfo {
     let query = request.query;
-    let weights = weights(items);
-    let components = components(items, &weights);
+    let (scores, weights) = scores(request, item);
+    let components = components(&scores, &weights);
     // A client without a features header gets the long form, which every client understands.
     let knows_short_form = request
         .features
@@ -77,32 +73,23 @@ pub(super) fn plan(
     }
 }
 
-/// The weights of the components; empty for a rank without weights.
-fn weights(items: &[OrderItem]) -> Vec<f64> {
-    match items.first().map(|item| &item.expr) {
-        Some(Expr::Call(call)) if is_fusion(call) => fusion_arguments(call)
-            .1
-            .unwrap_or_default()
-            .iter()
-            .filter_map(number)
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The components of a rank, with one component for each fused score.
-fn components(items: &[OrderItem], weights: &[f64]) -> Vec<ScoreComponent> {
-    let scores: Vec<&Expr> = match items.first().map(|item| &item.expr) {
-        Some(Expr::Call(call)) if is_fusion(call) => fusion_arguments(call).0.iter().collect(),
-        Some(score) => vec![score],
-        None => Vec::new(),
+/// The scores of a rank, and their weights; no weights for a rank without them.
+fn scores<'a>(request: &PlanRequest<'a>, item: &'a OrderItem) -> (Vec<&'a Call>, Vec<f64>) {
+    let (scores, weights) = match &item.expr {
+        Expr::Call(call) if is_fusion(call) => fusion_arguments(call, request.parameters),
+        score => (std::slice::from_ref(score), None),
     };
-    let calls = scores.into_iter().filter_map(|score| match score {
+    let calls = scores.iter().filter_map(|score| match score {
         Expr::Call(call) => Some(call),
         _ => None,
     });
-    calls
-        .enumerate()
+    (calls.collect(), weights.unwrap_or_default())
+}
+
+/// The components of a rank, with one component for each fused score.
+fn components(scores: &[&Call], weights: &[f64]) -> Vec<ScoreComponent> {
+    let scores = scores.iter().enumerate();
+    scores
         .map(|(index, score)| {
             let is_inverted = weights.get(index).is_some_and(|weight| *weight < 0.0);
             component(index, score, is_inverted)
@@ -120,10 +107,8 @@ fn component(index: usize, score: &Call, is_inverted: bool) -> ScoreComponent {
             is_inverted,
         };
     }
-    let (path, terms) = match score.arguments.as_slice() {
-        [path, Expr::Array(terms)] => (path, terms.as_slice()),
-        [path, terms @ ..] => (path, terms),
-        [] => unreachable!("the binder counts the arguments of FullTextScore"),
+    let [path, terms @ ..] = score.arguments.as_slice() else {
+        unreachable!("the binder counts the arguments of FullTextScore")
     };
     let hit_counts = terms
         .iter()
@@ -235,9 +220,9 @@ fn long_form(
     let (text, rows) = component_query(query, component, projection, filter, counts);
     let is_paged = counts.offset_limit.is_some();
     QueryInfo {
-        top: (!is_paged).then_some(rows),
+        top: rows.filter(|_| !is_paged),
         offset: is_paged.then_some(0),
-        limit: is_paged.then_some(rows),
+        limit: rows.filter(|_| is_paged),
         order_by: vec![component.direction()],
         order_by_expressions: vec![component.score.to_string()],
         has_non_streaming_order_by: true,
@@ -265,28 +250,29 @@ fn short_form(
     }
 }
 
-/// The text of the component query and its number of rows. A component asks for more rows than the
-/// user, because the best documents of the fusion need not be the best of a single score.
+/// The text of the component query and its number of rows, if the user limits them. A component asks
+/// for more rows than the user, because the best documents of the fusion need not be the best of a
+/// single score.
 fn component_query(
     query: &Query,
     component: &ScoreComponent,
     projection: Vec<SelectItem>,
     filter: Option<Expr>,
     counts: &RowCounts,
-) -> (String, u32) {
+) -> (String, Option<u32>) {
     let wanted = match counts.offset_limit {
-        Some((offset, limit)) => offset.saturating_add(limit),
-        None => counts.top.unwrap_or(0),
+        Some((offset, limit)) => Some(offset.saturating_add(limit)),
+        None => counts.top,
     };
-    let rows = wanted.saturating_mul(2).max(COMPONENT_ROWS_MIN);
+    let rows = wanted.map(|wanted| wanted.saturating_mul(2).max(COMPONENT_ROWS_MIN));
     let mut text = query.clone();
     text.select.distinct = false;
     text.select.projection = Projection::Items(projection);
     text.filter = filter;
     text.order_by = Some(OrderBy::Items(vec![component.order_item()]));
     match counts.offset_limit {
-        Some(_) => text.offset_limit = Some(first(rows)),
-        None => text.select.top = Some(RowCount::Literal(rows)),
+        Some(_) => text.offset_limit = rows.map(first),
+        None => text.select.top = rows.map(RowCount::Literal),
     }
     (text.to_string(), rows)
 }

@@ -24,6 +24,7 @@ use crate::plan::{HybridInfo, QueryInfo};
 use crate::{PlanError, PlanRequest};
 use count::RowCounts;
 pub(crate) use distinct_count::counted_subquery;
+pub(crate) use select_names::own_name;
 
 /// A query during rewriting.
 struct Draft {
@@ -45,7 +46,7 @@ pub(crate) fn plan_body(
     is_single_point: bool,
 ) -> Result<PlanBody, PlanError> {
     let query = request.query;
-    let counts = RowCounts::of(request)?;
+    let counts = RowCounts::of(request);
     let mut draft = Draft {
         info: QueryInfo {
             has_select_value: matches!(query.select.projection, Projection::Value(_)),
@@ -54,20 +55,22 @@ pub(crate) fn plan_body(
         query: query.clone(),
         is_rewritten: false,
     };
-    // A query without `FROM` returns one row in any partition, so nothing is merged.
-    if query.from.is_empty() {
+    // A query without `FROM` returns one row in any partition, so nothing is merged. Nor is a
+    // query of one partition, but for `DISTINCT`, which clients carry out in any case.
+    let is_hybrid = matches!(query.order_by, Some(OrderBy::Rank(_)));
+    if query.from.is_empty() || is_single_point && !is_hybrid && !query.select.distinct {
         return Ok(PlanBody::Ordinary(draft.info));
     }
-    if let Some(OrderBy::Rank(items)) = &query.order_by {
-        return Ok(PlanBody::Hybrid(hybrid::plan(request, items, &counts)));
+    if let Some(OrderBy::Rank(item)) = &query.order_by {
+        return Ok(PlanBody::Hybrid(hybrid::plan(request, item, &counts)));
     }
     if let Some(subquery) = counted_subquery(query) {
         distinct_count::plan(&mut draft, subquery);
         // The count is a single row, so the service ignores its `TOP`.
         let counts = RowCounts::default();
-        plan_clauses(&mut draft, request, subquery, &counts, is_single_point)?;
+        plan_clauses(&mut draft, request, subquery, &counts)?;
     } else {
-        plan_clauses(&mut draft, request, query, &counts, is_single_point)?;
+        plan_clauses(&mut draft, request, query, &counts)?;
     }
     if draft.is_rewritten {
         draft.info.rewritten_query = draft.query.to_string();
@@ -82,17 +85,17 @@ fn plan_clauses(
     request: &PlanRequest<'_>,
     query: &Query,
     counts: &RowCounts,
-    is_single_point: bool,
 ) -> Result<(), PlanError> {
     let is_grouped = !query.group_by.is_empty();
     let is_aggregated = aggregate::are_selected(query)? || is_grouped;
 
     // `distinct` runs first: it reads the user's `DISTINCT` flag, which the later steps clear.
     distinct::plan(draft);
-    let limit_enforcement = if is_aggregated || query.select.distinct {
+    // The service applies the limits of an aggregate in a select list also in each partition, where
+    // they concern a single row.
+    let is_value = matches!(query.select.projection, Projection::Value(_));
+    let limit_enforcement = if is_grouped || is_aggregated && is_value || query.select.distinct {
         LimitEnforcement::Client
-    } else if is_single_point && query.order_by.is_none() {
-        LimitEnforcement::Server
     } else {
         LimitEnforcement::Both
     };
@@ -117,6 +120,4 @@ enum LimitEnforcement {
     /// The client, and each partition as well: a partition never contributes more rows than the
     /// limit.
     Both,
-    /// Only the server, because one partition contains all rows.
-    Server,
 }

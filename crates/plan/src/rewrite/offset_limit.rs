@@ -10,17 +10,12 @@ pub(super) fn plan(draft: &mut Draft, counts: &RowCounts, limit_enforcement: Lim
     let Some((offset, limit)) = counts.offset_limit else {
         return;
     };
-    if limit_enforcement == LimitEnforcement::Server {
-        return;
-    }
     draft.info.offset = Some(offset);
     draft.info.limit = Some(limit);
     draft.is_rewritten = true;
     draft.query.offset_limit = match limit_enforcement {
         LimitEnforcement::Client => None,
-        LimitEnforcement::Both | LimitEnforcement::Server => {
-            Some(first(offset.saturating_add(limit)))
-        }
+        LimitEnforcement::Both => Some(first(offset.saturating_add(limit))),
     };
 }
 

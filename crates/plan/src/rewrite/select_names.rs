@@ -8,24 +8,27 @@ pub(super) fn names(items: &[SelectItem]) -> Vec<String> {
     items
         .iter()
         .map(|item| {
-            name(item).unwrap_or_else(|| {
-                unnamed += 1;
-                format!("${unnamed}")
-            })
+            own_name(item).map_or_else(
+                || {
+                    unnamed += 1;
+                    format!("${unnamed}")
+                },
+                str::to_owned,
+            )
         })
         .collect()
 }
 
-/// The name of one expression; `None` for an expression that is neither a path nor has an alias.
-fn name(item: &SelectItem) -> Option<String> {
+/// The name of one item; `None` for an expression that is neither a path nor has an alias.
+pub(crate) fn own_name(item: &SelectItem) -> Option<&str> {
     if let Some(alias) = &item.alias {
-        return Some(alias.clone());
+        return Some(alias);
     }
     match &item.expr {
-        Expr::Identifier(name) => Some(name.name.clone()),
-        Expr::Member { name, .. } => Some(name.clone()),
+        Expr::Identifier(name) => Some(&name.name),
+        Expr::Member { name, .. } => Some(name),
         Expr::Index { index, .. } => match &**index {
-            Expr::Literal(Literal::String(name)) => Some(name.clone()),
+            Expr::Literal(Literal::String(name)) => Some(name),
             _ => None,
         },
         _ => None,

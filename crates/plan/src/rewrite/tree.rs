@@ -1,9 +1,9 @@
 //! Short constructors for the syntax tree of rewritten queries.
 
-use orrery_sql::Span;
 use orrery_sql::ast::{
     Call, Expr, FromSource, Identifier, LogicalOp, Projection, Property, Query, SelectItem,
 };
+use orrery_sql::{Span, Spans};
 
 use super::select_names::names;
 
@@ -17,6 +17,7 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
         udf: false,
         name: identifier(name),
         arguments,
+        argument_spans: Spans::default(),
         span: Span::default(),
     })
 }
@@ -28,6 +29,7 @@ pub(super) fn object<const N: usize>(properties: [(&str, Expr); N]) -> Expr {
 pub(super) fn property(name: impl Into<String>, value: Expr) -> Property {
     Property {
         name: name.into(),
+        name_span: Span::default(),
         value,
     }
 }
@@ -42,6 +44,7 @@ pub(super) fn aliased(expr: Expr, alias: &str) -> SelectItem {
     SelectItem {
         expr,
         alias: Some(alias.to_owned()),
+        alias_span: Span::default(),
     }
 }
 
@@ -51,8 +54,10 @@ pub(super) fn rid(query: &Query) -> SelectItem {
         expr: Expr::Member {
             object: Box::new(root(query)),
             name: "_rid".to_owned(),
+            name_span: Span::default(),
         },
         alias: None,
+        alias_span: Span::default(),
     }
 }
 

@@ -7,7 +7,7 @@ fn codes() {
     run(async {
         for (query, code) in [
             ("SELEKT * FROM c", "SC1001"),
-            ("SELECT * FROM c WHERE", "SC1001"),
+            ("SELECT * FROM c WHERE", "SC1002"),
             ("SELECT * FROM c WHERE c.mixed IS NULL", "SC1001"),
             ("SELECT VALUE d.id FROM c", "SC2001"),
             ("SELECT VALUE NOSUCH(c.n) FROM c", "SC2005"),

@@ -14,8 +14,8 @@ class QueryErrorTest extends QueryFixture {
     void codes() {
         for (String[] c : new String[][] {
             {"SELEKT * FROM c", "SC1001"},
-            {"SELECT * FROM c WHERE", "SC1001"},
-            {"SELECT * FROM c WHERE c.n = ", "SC1001"},
+            {"SELECT * FROM c WHERE", "SC1002"},
+            {"SELECT * FROM c WHERE c.n = ", "SC1002"},
             {"SELECT VALUE c.id, FROM c", "SC1001"},
             {"SELECT TOP -1 * FROM c", "SC1001"},
             {"SELECT * FROM c WHERE c.mixed IS NULL", "SC1001"},
