@@ -1,6 +1,8 @@
 //! Mathematical functions of numbers. A result that is not finite stays a number, but is left out
 //! of rows.
 
+use std::f64::consts::PI;
+
 use orrery_json::{Number, Value};
 
 use super::{Argument, Arity, Evaluate, Function};
@@ -30,13 +32,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("ATN2", Arity::Exactly(2), |arguments| {
         doubles(arguments, f64::atan2)
     }),
-    unary("DEGREES", |arguments| double(arguments, f64::to_degrees)),
-    unary("RADIANS", |arguments| double(arguments, f64::to_radians)),
-    Function::new("PI", Arity::Exactly(0), |_| {
-        Some(Value::from(std::f64::consts::PI))
+    unary("DEGREES", |arguments| {
+        double(arguments, |x| x * HALF_TURN / PI)
     }),
+    unary("RADIANS", |arguments| {
+        double(arguments, |x| x * PI / HALF_TURN)
+    }),
+    Function::new("PI", Arity::Exactly(0), |_| Some(Value::from(PI))),
     Function::new("NUMBERBIN", Arity::Between(1, 2), number_bin),
 ];
+
+/// Degrees of half a turn. The order of the operations decides the last digit of a result, so both
+/// conversions multiply first, as the service does.
+const HALF_TURN: f64 = 180.0;
 
 const fn unary(name: &'static str, evaluate: Evaluate) -> Function {
     Function::new(name, Arity::Exactly(1), evaluate)
@@ -90,12 +98,13 @@ fn sign(arguments: &[Argument<'_>]) -> Option<Value> {
     double(arguments, |x| if x == 0.0 { 0.0 } else { x.signum() })
 }
 
-/// Logarithm. Base ten has its own computation: the quotient of two logarithms is off in the last
-/// digit.
+/// Logarithm. Bases two and ten have their own computations: the quotient of two logarithms is off
+/// in the last digit.
 fn log(arguments: &[Argument<'_>]) -> Option<Value> {
     match arguments.get(1).map(|base| base.as_number()) {
         None => double(arguments, f64::ln),
         Some(Some(Number::Int(10))) => double(arguments, f64::log10),
+        Some(Some(Number::Int(2))) => double(arguments, f64::log2),
         Some(_) => doubles(arguments, |x, base| x.ln() / base.ln()),
     }
 }
