@@ -72,7 +72,13 @@ impl CachedQuery {
             check(self.template.query(), &query.parameters, &ExecFunctions)
                 .map_err(plan_failure)?;
         }
-        self.bind_checked(query)
+        let bound = self.bind_checked(query);
+        if bound.is_err() {
+            // A value that is no count gets the message that it gets with a new text.
+            check(self.template.query(), &query.parameters, &ExecFunctions)
+                .map_err(plan_failure)?;
+        }
+        bound
     }
 
     fn bind_checked(&self, query: &QueryText) -> Result<Arc<BoundQuery>, Failure> {

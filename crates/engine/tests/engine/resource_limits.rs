@@ -192,8 +192,7 @@ async fn work_is_charged_whether_it_succeeds_or_not() {
     assert!(is_of_memory(&refused.result.unwrap_err()));
     assert!(refused.charge.units() > 10.0, "{}", refused.charge);
 
-    let failing =
-        format!("{COMBINATIONS} WHERE a + b + d < 290 OR 1 = (SELECT VALUE x FROM x IN c.arr)");
+    let failing = format!("{COMBINATIONS} WHERE a + b + d < 290 OR 1 = udf.missing(a)");
     let failed = ask(&world, &container, &failing, &share, None, 10).await;
     assert!(matches!(failed.result, Err(Failure::BadRequest(_))));
     assert!(failed.charge.units() > 100.0, "{}", failed.charge);
