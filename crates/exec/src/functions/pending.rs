@@ -9,7 +9,7 @@ pub(super) fn contains(name: &str) -> bool {
 
 /// The permitted numbers of arguments; `None` for a function that is not pending.
 pub(super) fn arity(name: &str) -> Option<Arity> {
-    FUNCTIONS
+    NAMES
         .iter()
         .find(|(_, names)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))
         .map(|(arity, _)| *arity)
@@ -29,7 +29,7 @@ pub(super) fn named(name: &str) -> String {
 }
 
 #[rustfmt::skip]
-const FUNCTIONS: &[(Arity, &[&str])] = &[
+const NAMES: &[(Arity, &[&str])] = &[
     // full text
     (Arity::Exactly(2), &["FULLTEXTCONTAINS", "FULLTEXT_CONTAINS"]),
     (Arity::AtLeast(2), &[
