@@ -16,7 +16,7 @@ mod scan;
 mod value;
 
 pub use allocated::{VALUE_BYTES, allocated_bytes_max};
-pub use binary::{BINARY_MARK, parse_binary};
+pub use binary::{BINARY_MARK, BinaryError, BinaryLimits, parse_binary};
 pub use field_mask::{FieldMask, FieldStep};
 pub use number::Number;
 pub use order::{compare, equal};

@@ -1,13 +1,21 @@
 //! A document from a client, checked once.
 
 use orrery_json::{
-    BINARY_MARK, Object, Value, parse_binary, parse_bounded, write_string, write_value,
+    BINARY_MARK, BinaryError, BinaryLimits, Object, Value, parse_binary, parse_bounded,
+    write_string, write_value,
 };
 
 use crate::{Failure, limits};
 
 /// The properties that the server writes. The client's values under these names are dropped.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
+
+/// How many bytes of JSON text a byte of binary JSON may stand for. Repeated strings and packed
+/// strings are shorter than their text; without a bound a few bytes would cost the memory of a large
+/// item, which the size of a body must not hide.
+const TEXT_PER_BINARY_BYTE: usize = 16;
+/// What the binary JSON of a small item may stand for in any case.
+const BINARY_TEXT_BYTES: usize = 64 * 1024;
 
 /// A JSON object with a valid `id`, without system properties, and within the limits of size and
 /// depth.
@@ -17,24 +25,40 @@ pub struct Document {
     id: String,
 }
 
+/// Parses the body of an item, as JSON text or binary JSON.
+pub fn parse_item(body: &[u8]) -> Result<Value, Failure> {
+    // Checked before parsing, so that a large body costs no memory for its values.
+    if body.len() > limits::ITEM_BYTES_MAX {
+        return Err(too_large());
+    }
+    let depth_max = limits::NESTING_LEVELS_MAX;
+    let parsed = match body.first() {
+        // No JSON text begins with this byte.
+        Some(&BINARY_MARK) => {
+            let text_bytes = (body.len() * TEXT_PER_BINARY_BYTE).max(BINARY_TEXT_BYTES);
+            let limits = BinaryLimits {
+                depth_max,
+                text_bytes_max: text_bytes.min(limits::ITEM_BYTES_MAX),
+            };
+            match parse_binary(body, limits) {
+                Ok(value) => Ok(value),
+                Err(BinaryError::Malformed(error)) => Err(error),
+                Err(BinaryError::TooLarge) => return Err(too_large()),
+            }
+        }
+        _ => parse_bounded(body, depth_max),
+    };
+    parsed.map_err(|error| {
+        Failure::BadRequest(format!(
+            "One of the input values is invalid. The body is not valid JSON: {error}."
+        ))
+    })
+}
+
 impl Document {
     /// Parses the body of a create, upsert or replace, as JSON text or binary JSON.
     pub fn parse(body: &[u8]) -> Result<Document, Failure> {
-        // Checked before parsing, so that a large body costs no memory for its values.
-        if body.len() > limits::ITEM_BYTES_MAX {
-            return Err(too_large());
-        }
-        let depth_max = limits::NESTING_LEVELS_MAX;
-        let parsed = match body.first() {
-            // No JSON text begins with this byte.
-            Some(&BINARY_MARK) => parse_binary(body, depth_max),
-            _ => parse_bounded(body, depth_max),
-        };
-        let value = parsed.map_err(|error| {
-            Failure::BadRequest(format!(
-                "One of the input values is invalid. The body is not valid JSON: {error}."
-            ))
-        })?;
+        let value = parse_item(body)?;
         Document::from_value(value)
     }
 
@@ -196,6 +220,34 @@ mod tests {
     fn system_properties_are_dropped_and_order_is_kept() {
         let text = open_text(r#"{"b": 1, "_ts": 5, "id": "x", "_self": "", "_mine": 2}"#);
         assert_eq!(text.unwrap(), r#"{"b":1,"id":"x","_mine":2"#);
+    }
+
+    #[test]
+    fn binary_bodies_stand_for_a_bounded_text() {
+        // An object whose property `a` has a string and references to it.
+        let body = |references: usize| {
+            let mut array = vec![0xC1, 0xE8, 0x03];
+            array.extend([b'x'; 1_000]);
+            array.extend([0xC3, 0x10].repeat(references));
+            let mut body = vec![0x80, 0xEC];
+            let members = 10 + array.len();
+            body.extend(u32::try_from(members).unwrap().to_le_bytes());
+            body.extend(b"\x2C\x81i\x81a");
+            body.push(0xE4);
+            body.extend(u32::try_from(array.len()).unwrap().to_le_bytes());
+            body.extend(array);
+            body
+        };
+        let document = Document::parse(&body(2)).unwrap();
+        let strings = document.value().get("a");
+        assert_eq!(strings.to_string().len(), 3 * 1_003 + 1);
+        for (references, is_taken) in [(60, true), (70, false), (20_000, false)] {
+            let parsed = Document::parse(&body(references));
+            assert_eq!(parsed.is_ok(), is_taken, "{references}: {parsed:?}");
+            if !is_taken {
+                assert!(matches!(parsed, Err(Failure::TooLarge(_))));
+            }
+        }
     }
 
     #[test]

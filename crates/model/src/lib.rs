@@ -36,7 +36,7 @@ pub use definition::{
 pub use distribution::{
     DistributionChange, PartitionShares, ThroughputBucket, ThroughputDistribution,
 };
-pub use document::{Document, check_item_id, check_resource_id};
+pub use document::{Document, check_item_id, check_resource_id, parse_item};
 pub use failure::{ConflictKind, Failure, GoneKind, NotFoundKind};
 pub use offer::{Offer, ThroughputMigration};
 pub use operation::{IndexingDirective, Operation, OperationKind, Precondition};

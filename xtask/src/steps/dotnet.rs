@@ -22,6 +22,8 @@ struct ProgramRun {
     /// The cases of the run, as a regular expression.
     filter: &'static str,
     server_flags: &'static [&'static str],
+    /// Settings of the SDK, as environment variables.
+    variables: &'static [(&'static str, &'static str)],
     /// The name of the address in the line that the server prints when it is ready.
     address: &'static str,
 }
@@ -30,11 +32,20 @@ const REGIONS_FILTER: &str = "^regions:";
 
 /// The .NET SDKs tell regions apart by host, so the account has a host of its own as well. The old
 /// SDK trusts no certificate when it is given a resource token, so its server speaks plain HTTP.
-const RUNS: [ProgramRun; 4] = [
+const RUNS: [ProgramRun; 5] = [
     ProgramRun {
         program: "v3",
         filter: "^(?!regions:)",
         server_flags: &["--listen", "127.0.0.1:0"],
+        variables: &[],
+        address: "endpoint",
+    },
+    // Items in binary JSON.
+    ProgramRun {
+        program: "v3",
+        filter: "^(item|batch|bulk|serializer):",
+        server_flags: &["--listen", "127.0.0.1:0"],
+        variables: &[("AZURE_COSMOS_BINARY_ENCODING_ENABLED", "True")],
         address: "endpoint",
     },
     ProgramRun {
@@ -48,6 +59,7 @@ const RUNS: [ProgramRun; 4] = [
             "--account-listen",
             "127.0.0.1:0",
         ],
+        variables: &[],
         address: "account",
     },
     ProgramRun {
@@ -62,12 +74,14 @@ const RUNS: [ProgramRun; 4] = [
             "--account-listen",
             "127.0.0.1:0",
         ],
+        variables: &[],
         address: "account",
     },
     ProgramRun {
         program: "v2",
         filter: "",
         server_flags: &["--listen", "127.0.0.1:0", "--tls", "off"],
+        variables: &[],
         address: "endpoint",
     },
 ];
@@ -92,7 +106,8 @@ pub(super) fn run(workspace: &Workspace, console: &Console) -> Result<Outcome> {
         let mut command = Command::new(&program);
         command
             .args([run.program, "--endpoint", &server.endpoint])
-            .args(["--mode", mode, "--filter", run.filter]);
+            .args(["--mode", mode, "--filter", run.filter])
+            .envs(run.variables.iter().copied());
         let output = console.text(&mut command)?;
         let of_run = read_cases(run.program, &output);
         if of_run.is_empty() {

@@ -13,7 +13,8 @@
 //! Integers are little-endian. A path token beyond the last token of the schema is the length of a
 //! path whose text follows.
 
-use orrery_model::Failure;
+use orrery_json::BINARY_MARK;
+use orrery_model::{Failure, parse_item};
 
 use super::BatchResult;
 use super::operation::{OperationType, RawOperation};
@@ -117,7 +118,12 @@ fn read_operation(mut row: Reader<'_>) -> Option<RawOperation> {
         row.variable()?;
     }
     if is_present(6) {
-        operation.body = Some(crate::body::parse_body(row.variable()?));
+        let body = row.variable()?;
+        operation.body = Some(match body.first() {
+            // Only items are sent as binary JSON.
+            Some(&BINARY_MARK) => parse_item(body),
+            _ => crate::body::parse_body(body),
+        });
     }
     while !row.bytes.is_empty() {
         read_sparse(&mut row, &mut operation)?;

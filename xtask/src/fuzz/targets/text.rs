@@ -1,6 +1,6 @@
 //! Documents and definitions.
 
-use orrery_json::{Value, parse, parse_binary, write_value};
+use orrery_json::{BinaryLimits, Value, parse, parse_binary, write_value};
 use orrery_model::{ContainerDefinition, Document, limits};
 
 /// Parses JSON text. The parser of documents must accept nothing that this parser refuses.
@@ -16,7 +16,11 @@ pub(super) fn json(input: &[u8]) -> bool {
 
 /// Parses the binary JSON encoding of the protocol.
 pub(super) fn binary_json(input: &[u8]) -> bool {
-    let Ok(value) = parse_binary(input, limits::NESTING_LEVELS_MAX) else {
+    let bounds = BinaryLimits {
+        depth_max: limits::NESTING_LEVELS_MAX,
+        text_bytes_max: limits::ITEM_BYTES_MAX,
+    };
+    let Ok(value) = parse_binary(input, bounds) else {
         return false;
     };
     is_written_as_read(&value);
