@@ -22,6 +22,7 @@ pub(super) enum InputKind {
     Resume,
     Token,
     Frame,
+    Direct,
     StoredRecord,
 }
 
@@ -65,13 +66,20 @@ impl Corpus {
         let inputs = BTreeMap::from([
             (InputKind::Query, queries),
             (InputKind::Json, documents),
-            (InputKind::Binary, binaries()),
+            (
+                InputKind::Binary,
+                hexadecimal(root, "crates/json/tests/data/binary.txt", 0),
+            ),
             (InputKind::Definition, bytes(DEFINITIONS)),
             (InputKind::Request, bytes(REQUESTS)),
             (InputKind::Headers, bytes(HEADERS)),
             (InputKind::Resume, resumes),
             (InputKind::Token, tokens),
             (InputKind::Frame, targets::frames()),
+            (
+                InputKind::Direct,
+                hexadecimal(root, "crates/rntbd/tests/data/exchanges.txt", 1),
+            ),
             (InputKind::StoredRecord, targets::stored_records()),
         ]);
         // A kind without inputs would silently test nothing.
@@ -95,9 +103,11 @@ impl Corpus {
             InputKind::Json | InputKind::Binary | InputKind::Request | InputKind::Headers => {
                 JSON_WORDS
             }
-            InputKind::Resume | InputKind::Token | InputKind::Frame | InputKind::StoredRecord => {
-                &["A", "_", "-", "\0", "\x7f"]
-            }
+            InputKind::Resume
+            | InputKind::Token
+            | InputKind::Frame
+            | InputKind::Direct
+            | InputKind::StoredRecord => &["A", "_", "-", "\0", "\x7f"],
         }
     }
 }
@@ -180,22 +190,25 @@ fn specified(directory: &Path, queries: &mut Vec<Vec<u8>>, documents: &mut Vec<V
     }
 }
 
-/// `{"a": [1, -2, 0.5, "text", null, true, {}]}`, and every kind of number and length.
-fn binaries() -> Vec<Vec<u8>> {
-    let half = 0.5_f64.to_le_bytes();
-    let mut numbers = vec![0x80, 0xE2, 0x28, 0x05, 0x1F, 0xC8, 0xFF, 0xC9, 0xFE, 0xFF];
-    numbers.extend([0xCA, 1, 2, 3, 4, 0xCB, 1, 2, 3, 4, 5, 6, 7, 8, 0xCC]);
-    numbers.extend(half);
-    vec![
-        vec![0x80, 0xD0],
-        vec![0x80, 0xE8],
-        vec![0x80, 0xE0],
-        vec![0x80, 0xE9, 0x81, b'a', 0x84, b't', b'e', b'x', b't'],
-        vec![0x80, 0xEA, 0x05, 0x81, b'a', 0xE1, 0xD2, 0xD1],
-        vec![0x80, 0xC0, 0x03, b'a', b'b', b'c'],
-        vec![0x80, 0xC1, 0x03, 0x00, b'a', b'b', b'c'],
-        numbers,
-    ]
+/// The bytes of a column of recorded data.
+fn hexadecimal(root: &Path, file: &str, column: usize) -> Vec<Vec<u8>> {
+    let text = fs::read_to_string(root.join(file)).expect("recorded data");
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
+    let byte = |pair: &[u8]| Some(digit(pair[0])? << 4 | digit(pair[1])?);
+    let columns = text.lines().filter_map(|line| line.split(' ').nth(column));
+    let bytes = |hex: &str| {
+        hex.as_bytes()
+            .chunks_exact(2)
+            .map(byte)
+            .collect::<Option<_>>()
+    };
+    columns
+        .map(|hex| bytes(hex).expect("hexadecimal digits"))
+        .collect()
 }
 
 #[rustfmt::skip]

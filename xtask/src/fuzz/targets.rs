@@ -7,6 +7,7 @@ mod frame;
 mod index;
 mod query;
 mod request;
+mod rntbd;
 mod text;
 
 pub(super) use frame::{frames, stored_records};
@@ -52,6 +53,7 @@ pub(super) fn all(corpus: &Corpus) -> Vec<Target> {
         target("request", InputKind::Request, 2, request::parts),
         target("headers", InputKind::Headers, 1, request::headers),
         target("frame", InputKind::Frame, 1, frame::frame),
+        target("direct", InputKind::Direct, 1, rntbd::frames),
         target("note", InputKind::StoredRecord, 1, frame::stored_record),
     ]
 }
