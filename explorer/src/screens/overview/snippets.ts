@@ -8,6 +8,8 @@ export interface Snippet {
   note?: (endpoint: string) => string | undefined;
 }
 
+/** A server without TLS. Its listener for direct mode has TLS all the same, with a certificate that clients which
+ * connect by plain HTTP have not trusted, so programs for it say that they use the gateway. */
 const isPlain = (endpoint: string) => endpoint.startsWith("http:");
 /** Whether the server is on this machine. Such a server usually makes its certificate itself. */
 const isLocal = (endpoint: string) => ["localhost", "127.0.0.1", "[::1]"].includes(new URL(endpoint).hostname);
@@ -68,8 +70,7 @@ console.log(resources);
     code: (endpoint, key) => `using Microsoft.Azure.Cosmos;
 
 var connection = "AccountEndpoint=${endpoint};AccountKey=${key};";
-var options = new CosmosClientOptions { ConnectionMode = ConnectionMode.Gateway };
-using var client = new CosmosClient(connection, options);
+using var client = new CosmosClient(connection${isPlain(endpoint) ? ", new CosmosClientOptions { ConnectionMode = ConnectionMode.Gateway }" : ""});
 Database database = await client.CreateDatabaseIfNotExistsAsync("shop");
 Container books = await database.CreateContainerIfNotExistsAsync("books", "/author");
 
@@ -86,8 +87,7 @@ while (iterator.HasMoreResults)
     code: (endpoint, key) => `${javaSetting(endpoint)}CosmosClient client = new CosmosClientBuilder()
     .endpoint("${endpoint}")
     .key("${key}")
-    .gatewayMode()
-    .endpointDiscoveryEnabled(false)
+${isPlain(endpoint) ? "    .gatewayMode()\n" : ""}    .endpointDiscoveryEnabled(false)
     .buildClient();
 client.createDatabaseIfNotExists("shop");
 CosmosDatabase database = client.getDatabase("shop");
@@ -110,8 +110,7 @@ books.queryItems("SELECT * FROM c", new CosmosQueryRequestOptions(), Map.class)
 spring.cloud.azure.cosmos.endpoint=${endpoint}
 spring.cloud.azure.cosmos.key=${key}
 spring.cloud.azure.cosmos.database=shop
-spring.cloud.azure.cosmos.connection-mode=gateway
-`,
+${isPlain(endpoint) ? "spring.cloud.azure.cosmos.connection-mode=gateway\n" : ""}`,
   },
   {
     language: "Go",
