@@ -91,7 +91,7 @@ impl Register {
         let mut memory = self.memory.borrow(CONNECTION_BYTES);
         if (open.entries.len() >= self.connections_max || memory.is_err())
             && let Some(number) = open.eviction_victim()
-            && let Some(entry) = open.entries.remove(&number)
+            && let Some(entry) = open.remove(number)
         {
             entry.connection.close();
             self.counts.closed(Reason::Replaced);
@@ -193,6 +193,16 @@ impl OpenConnections {
         found.copied().or_else(|| self.longest_idle())
     }
 
+    /// Removes a connection. Its number leaves the queue as well: among numbers of connections that
+    /// have ended, the search for a silent connection would find none, and the oldest connection
+    /// that speaks would be closed.
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        if let Ok(at) = self.unauthenticated.binary_search(&number) {
+            self.unauthenticated.remove(at);
+        }
+        self.entries.remove(&number)
+    }
+
     /// The connection with the longest idle time, if it is not in use.
     fn longest_idle(&self) -> Option<u64> {
         let status = self.entries.iter().map(|(number, entry)| {
@@ -238,6 +248,6 @@ impl Drop for AdmittedConnection {
     fn drop(&mut self) {
         // The entry may be gone: the sweep or an admission removes the entries of connections that
         // it closes.
-        self.register.open().entries.remove(&self.connection.number);
+        self.register.open().remove(self.connection.number);
     }
 }
