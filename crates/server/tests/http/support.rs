@@ -2,7 +2,8 @@
 //! plain HTTP/1.1 and signs what it sends.
 
 use std::cell::RefCell;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -303,6 +304,19 @@ impl World {
 
     pub(crate) fn connect(&self) -> Connection {
         Connection::open(self.address)
+    }
+
+    /// The page of metrics; `None` if the server closes the connection without an answer, because
+    /// clients hold all places or all memory.
+    pub(crate) fn metrics_if_answered(&self) -> Option<String> {
+        let request = self
+            .client()
+            .bytes("GET", "/metrics", &[("connection", "close")], b"");
+        let mut stream = TcpStream::connect(self.address).ok()?;
+        stream.write_all(&request).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.starts_with("HTTP/1.1 200").then_some(answer)
     }
 }
 
