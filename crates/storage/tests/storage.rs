@@ -40,7 +40,7 @@ fn keyspaces_after_the_required_ones_are_created() {
     put(&storage, C, "c", "2");
     assert_eq!(storage.get(B, b"b").unwrap().unwrap(), "1");
     drop(storage);
-    // The last one is there, so one before it was lost.
+    // The map `c` exists, so the map `lost` before it existed too and was lost.
     let error = open(&["a", "b", "lost", "c"], 2).err().unwrap().to_string();
     assert!(error.contains("the map `lost` is missing"), "{error}");
     open(&NAMES, 3).unwrap();

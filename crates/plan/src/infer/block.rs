@@ -1,9 +1,9 @@
-//! Queries: which rows they can have, given what is known.
+//! A query or subquery: the rows that it can have under the facts about its document.
 
 use orrery_json::Value;
 use orrery_sql::ast::{Collection, Expr, FromSource, Identifier, PathStep, Projection, Query};
 
-use super::facts::{Facts, Place};
+use super::facts::{Facts, ValuePath};
 use super::values::{Kinds, Values};
 use crate::aggregate::contains_aggregate;
 use crate::limits::{INFERENCE_DEPTH_MAX as DEPTH_MAX, INFERENCE_STEPS_MAX as STEPS_MAX};
@@ -28,7 +28,7 @@ pub(super) struct Inference<'a> {
 /// What a name stands for.
 #[derive(Debug, Clone)]
 pub(super) enum Named {
-    Place(Place),
+    ValuePath(ValuePath),
     /// A computed value.
     Values(Box<Values>),
 }
@@ -78,14 +78,14 @@ impl<'a> Inference<'a> {
         let (FromSource::Value { collection, .. } | FromSource::Elements { collection, .. }) =
             source;
         let named = match collection {
-            Collection::Path { root, steps } => Named::Place(self.path(root, steps)?),
+            Collection::Path { root, steps } => Named::ValuePath(self.path(root, steps)?),
             Collection::Subquery(query) => self.subquery_source(query)?,
         };
         let named = match source {
             FromSource::Value { .. } => named,
             FromSource::Elements { .. } => {
                 let is_array = match &named {
-                    Named::Place(place) => {
+                    Named::ValuePath(place) => {
                         let arrays = Values::of_kinds(Kinds::ARRAY);
                         self.facts.narrow(place, &arrays)
                     }
@@ -95,7 +95,7 @@ impl<'a> Inference<'a> {
                     return None;
                 }
                 self.sources += 1;
-                Named::Place(Place::of_source(self.sources - 1))
+                Named::ValuePath(ValuePath::of_source(self.sources - 1))
             }
         };
         if let Some(alias) = source.alias() {
@@ -105,14 +105,14 @@ impl<'a> Inference<'a> {
     }
 
     /// The place of a path in `FROM`, where the documents must have a value.
-    fn path(&mut self, root: &Identifier, steps: &[PathStep]) -> Option<Place> {
+    fn path(&mut self, root: &Identifier, steps: &[PathStep]) -> Option<ValuePath> {
         let mut place = match self.lookup(&root.name) {
-            Some(Named::Place(place)) => place.clone(),
+            Some(Named::ValuePath(place)) => place.clone(),
             Some(Named::Values(_)) => {
                 self.sources += 1;
-                Place::of_source(self.sources - 1)
+                ValuePath::of_source(self.sources - 1)
             }
-            None => Place::of_source(0),
+            None => ValuePath::of_source(0),
         };
         for step in steps {
             place = place.step(match step {
@@ -132,7 +132,7 @@ impl<'a> Inference<'a> {
             Projection::Value(expr) => self.place(expr),
             Projection::Star(_) => match query.from.as_slice() {
                 [source] => source.alias().and_then(|alias| match self.lookup(alias) {
-                    Some(Named::Place(place)) => Some(place.clone()),
+                    Some(Named::ValuePath(place)) => Some(place.clone()),
                     _ => None,
                 }),
                 _ => None,
@@ -141,7 +141,7 @@ impl<'a> Inference<'a> {
         };
         self.names.truncate(mark);
         let rows = rows?;
-        Some(place.map_or_else(|| Named::Values(Box::new(rows)), Named::Place))
+        Some(place.map_or_else(|| Named::Values(Box::new(rows)), Named::ValuePath))
     }
 
     /// The possible values of a subquery in place of a value.
@@ -190,10 +190,10 @@ impl<'a> Inference<'a> {
     }
 
     /// The place of a path expression.
-    pub(super) fn place(&self, expr: &Expr) -> Option<Place> {
+    pub(super) fn place(&self, expr: &Expr) -> Option<ValuePath> {
         match expr {
             Expr::Identifier(name) => match self.lookup(&name.name)? {
-                Named::Place(place) => Some(place.clone()),
+                Named::ValuePath(place) => Some(place.clone()),
                 Named::Values(_) => None,
             },
             Expr::Member { object, name, .. } => {

@@ -32,7 +32,7 @@ impl Inference<'_> {
             Expr::Parameter(_) => Values::of(self.constants.value(expr).unwrap_or_default()),
             Expr::Identifier(name) => match self.lookup(&name.name) {
                 Some(Named::Values(values)) => Values::clone(values),
-                Some(Named::Place(_)) | None => Values::of_kinds(Kinds::ALL),
+                Some(Named::ValuePath(_)) | None => Values::of_kinds(Kinds::ALL),
             },
             Expr::Member { object, name, .. } => {
                 parts(&self.eval(object), &[PathSegment::Name(name.clone())])
@@ -81,7 +81,7 @@ impl Inference<'_> {
     /// What a `LET` name stands for.
     pub(super) fn named(&mut self, value: &Expr) -> Named {
         match self.place(value) {
-            Some(place) => Named::Place(place),
+            Some(place) => Named::ValuePath(place),
             None => Named::Values(Box::new(self.eval(value))),
         }
     }

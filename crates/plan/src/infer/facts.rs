@@ -7,7 +7,7 @@ use super::values::{Kinds, Values};
 
 /// A path below the value of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ValuePath {
     /// The number of the source; 0 is the container.
     pub(super) source: usize,
     pub(super) path: Vec<PathSegment>,
@@ -16,26 +16,27 @@ pub(super) struct Place {
 /// The possible values of the constrained paths.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
-    known: Vec<(Place, Values)>,
+    known: Vec<(ValuePath, Values)>,
 }
 
-impl Place {
-    pub(super) fn of_source(source: usize) -> Place {
-        Place {
+impl ValuePath {
+    pub(super) fn of_source(source: usize) -> ValuePath {
+        ValuePath {
             source,
             path: Vec::new(),
         }
     }
 
-    pub(super) fn step(mut self, segment: PathSegment) -> Place {
+    pub(super) fn step(mut self, segment: PathSegment) -> ValuePath {
         self.path.push(segment);
         self
     }
 }
 
 impl Facts {
-    /// The possible values at a place: what is known of the place, of its parents and of its parts.
-    pub(super) fn values(&self, place: &Place) -> Values {
+    /// The possible values at a path, by the facts about the path, about the objects around it, and
+    /// about its properties.
+    pub(super) fn values(&self, place: &ValuePath) -> Values {
         let mut values = Values::of_kinds(if place.path.is_empty() {
             Kinds::DEFINED
         } else {
@@ -59,7 +60,7 @@ impl Facts {
     }
 
     /// Narrows the values at a place; false if none is left.
-    pub(super) fn narrow(&mut self, place: &Place, values: &Values) -> bool {
+    pub(super) fn narrow(&mut self, place: &ValuePath, values: &Values) -> bool {
         let left = self.values(place).intersection(values);
         if left.is_empty() {
             return false;
@@ -83,7 +84,7 @@ impl Facts {
         })
     }
 
-    /// The facts that hold if either these or the others do.
+    /// The facts about a document for which one of two conditions holds.
     pub(super) fn either(&self, other: &Facts) -> Facts {
         let known = self.known.iter().filter_map(|(place, values)| {
             let others = other.known.iter().find(|(known, _)| known == place);
@@ -95,8 +96,9 @@ impl Facts {
     }
 }
 
-/// Whether the place may be undefined, so that it says nothing about its parents.
-fn self_defined(known: &[(Place, Values)], place: &Place) -> bool {
+/// Whether the value at a path may be undefined. Then the fact says nothing about the objects
+/// around the value.
+fn self_defined(known: &[(ValuePath, Values)], place: &ValuePath) -> bool {
     let found = known.iter().find(|(known, _)| known == place);
     found.is_none_or(|(_, values)| values.may_be(Kinds::UNDEFINED))
 }

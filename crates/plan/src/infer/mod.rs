@@ -19,7 +19,7 @@ use orrery_sql::ast::Query;
 use crate::ranges::ConstantFolder;
 use block::Inference;
 
-/// Whether the query can have a row. False only if it has none, whatever the documents are.
+/// Whether the query can have a row. The answer is false only if no document gives the query a row.
 pub(crate) fn may_have_rows(query: &Query, constants: ConstantFolder<'_>) -> bool {
     Inference::new(constants).block(query).is_some()
 }

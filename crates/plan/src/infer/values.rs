@@ -345,7 +345,7 @@ impl Interval {
         }
     }
 
-    /// Whether a value of this interval can be less than one of the other.
+    /// Whether this interval has a value that is less than a value of the other interval.
     pub(super) fn may_be_below(&self, other: &Interval) -> bool {
         match (&self.low, &other.high) {
             (Some(low), Some(high)) => compare(&low.value, &high.value) == Ordering::Less,

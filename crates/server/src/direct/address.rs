@@ -96,7 +96,7 @@ fn keywords(resource: ResourceType) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Whether the operation goes to a feed, and not to one resource of it.
+/// Whether the operation addresses a feed, and not one resource of a feed.
 fn is_of_feed(operation: OperationType) -> bool {
     matches!(
         operation,

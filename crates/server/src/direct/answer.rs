@@ -73,7 +73,8 @@ pub(super) fn write(response: Response<Bytes>, echo: &RequestEcho, is_invalid: b
     }
 }
 
-/// The position of the partition that answered, or of the client if that is all that is known.
+/// The position of the partition that answered. Without one, the position in the session token of
+/// the client.
 fn position(status: StatusCode, headers: &HeaderMap, echo: &RequestEcho) -> Position {
     let own = own_position(headers);
     let sent = echo.session_token.as_deref().map(|token| Position {

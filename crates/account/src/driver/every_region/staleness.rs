@@ -37,7 +37,8 @@ pub(crate) struct StalenessView {
     stable_prefix: Sequence,
     /// When this region wrote the first record that another region lacks.
     lacking_since: Option<Millis>,
-    /// The time as of which this region had every record of the others; none if it never had.
+    /// The last time at which this region had every record of the other regions. None before the
+    /// first such time.
     complete: Option<Millis>,
 }
 
